@@ -1,0 +1,80 @@
+// What the handling of processor exceptions needs from the runtime, see
+// runtime/goos/bare.go. On Unix this is the signal handler's job.
+
+package runtime
+
+import (
+	"internal/abi"
+	"unsafe"
+)
+
+//go:linkname bareSignalG runtime/goos.SignalG
+//go:nosplit
+func bareSignalG() uintptr { return uintptr(unsafe.Pointer(getg().m.gsignal)) }
+
+//go:linkname bareSystemG runtime/goos.SystemG
+//go:nosplit
+func bareSystemG() uintptr { return uintptr(unsafe.Pointer(getg().m.g0)) }
+
+//go:linkname bareGoid runtime/goos.Goid
+//go:nosplit
+func bareGoid(p uintptr) uint64 {
+	gp := (*g)(unsafe.Pointer(p))
+	if gp == nil {
+		return 0
+	}
+	if mp := gp.m; mp != nil && (gp == mp.g0 || gp == mp.gsignal) {
+		if gp = mp.curg; gp == nil {
+			return 0
+		}
+	}
+	return gp.goid
+}
+
+// bareSigpanic is what sigctxt.preparePanic does in a Unix signal handler, with
+// the conditions of canpanic.
+//
+//go:linkname bareSigpanic runtime/goos.Sigpanic
+func bareSigpanic(p uintptr, sig uint32, code, addr, pc, sp uintptr) (newpc, newsp uintptr) {
+	gp := (*g)(unsafe.Pointer(p))
+	if gp == nil || gp.m == nil || gp != gp.m.curg {
+		return 0, 0
+	}
+	mp := gp.m
+	if mp.locks != 0 || mp.mallocing != 0 || mp.throwing != throwTypeNone || mp.preemptoff != "" || mp.dying != 0 {
+		return 0, 0
+	}
+	if readgstatus(gp)&^_Gscan != _Grunning || gp.syscallsp != 0 {
+		return 0, 0
+	}
+	gp.sig = sig
+	gp.sigcode0 = code
+	gp.sigcode1 = addr
+	gp.sigpc = pc
+	if shouldPushSigpanic(gp, pc, *(*uintptr)(unsafe.Pointer(sp))) {
+		sp -= 8
+		*(*uintptr)(unsafe.Pointer(sp)) = pc
+	}
+	return abi.FuncPCABI0(sigpanic0), sp
+}
+
+//go:linkname bareTraceback runtime/goos.Traceback
+func bareTraceback(pc, sp, p uintptr) {
+	gp := (*g)(unsafe.Pointer(p))
+	if gp == nil {
+		return
+	}
+	mp := gp.m
+	if mp == nil || gp != mp.g0 && gp != mp.gsignal {
+		goroutineheader(gp)
+		tracebacktrap(pc, sp, 0, gp)
+		return
+	}
+	print("runtime stack:\n")
+	tracebacktrap(pc, sp, 0, gp)
+	if gp = mp.curg; gp != nil {
+		print("\n")
+		goroutineheader(gp)
+		traceback(^uintptr(0), ^uintptr(0), 0, gp)
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+// An edit replaces text of a stock file. The text must occur exactly once.
+type edit struct {
+	file     string // below GOROOT/src
+	why      string
+	old, new string
+}
+
+// removed are the stock files whose job files in _std do.
+var removed = []string{
+	"runtime/mem_linux.go",       // memory from mmap: mem_sbrk.go
+	"runtime/netpoll_epoll.go",   // netpoll_bare.go
+	"runtime/sys_linux_amd64.s",  // sys_bare_amd64.s
+	"runtime/time_linux_amd64.s", // time.now: sys_bare_amd64.s
+}
+
+var edits = []edit{
+	// Memory.
+	{
+		file: "runtime/mem_sbrk.go",
+		why:  "physical memory only grows upwards from the image: the allocator for sbrk systems",
+		old:  "//go:build plan9 || wasm\n",
+		new:  "//go:build linux || plan9 || wasm\n",
+	},
+	{
+		file: "runtime/mem_nonsbrk.go",
+		why:  "the counterpart of mem_sbrk.go",
+		old:  "//go:build !plan9 && !wasm\n",
+		new:  "//go:build !linux && !plan9 && !wasm\n",
+	},
+	{
+		file: "runtime/malloc.go",
+		why:  "addresses are physical, and the tables sized by this constant are real memory",
+		old:  "(_64bit*(1-goarch.IsWasm)*(1-goos.IsIos*goarch.IsArm64))*48 + (1-_64bit+goarch.IsWasm)*(32-(goarch.IsMips+goarch.IsMipsle)) + 40*goos.IsIos*goarch.IsArm64\n",
+		new:  "hw.HeapAddrBits\n",
+	},
+	{
+		file: "runtime/malloc.go",
+		why:  "64 MiB arenas waste a small machine's memory",
+		old:  "(6+20)*(_64bit*(1-goos.IsWindows)*(1-goarch.IsWasm)*(1-goos.IsIos*goarch.IsArm64)) + (2+20)*(_64bit*goos.IsWindows) + (2+20)*(1-_64bit) + (9+10)*goarch.IsWasm + (2+20)*goos.IsIos*goarch.IsArm64\n",
+		new:  "hw.LogHeapArenaBytes\n",
+	},
+	{
+		file: "runtime/malloc.go",
+		why:  "no kernel half of the address space",
+		old:  "arenaBaseOffset = 0xffff800000000000*goarch.IsAmd64 + 0x0a00000000000000*goos.IsAix\n",
+		new:  "arenaBaseOffset = hw.ArenaBaseOffset\n",
+	},
+	{
+		file: "runtime/malloc.go",
+		why:  "for the constants above",
+		old:  "import (\n",
+		new:  "import (\n\thw \"runtime/goos\"\n",
+	},
+	{
+		file: "runtime/stack.go",
+		why:  "the processor pushes interrupt and exception frames on goroutine stacks",
+		old:  "goos.IsWindows*4096 + goos.IsPlan9*512 + goos.IsIos*goarch.IsArm64*1024\n",
+		new:  "goos.IsWindows*4096 + goos.IsPlan9*512 + goos.IsIos*goarch.IsArm64*1024 + hw.StackSystem\n",
+	},
+	{
+		file: "runtime/stack.go",
+		why:  "for the constant above",
+		old:  "import (\n",
+		new:  "import (\n\thw \"runtime/goos\"\n",
+	},
+
+	// Start.
+	{
+		file: "runtime/os_linux.go",
+		why:  "memory and random numbers before the allocator starts",
+		old:  "func osinit() {\n",
+		new:  "func osinit() {\n\tbareosinit()\n",
+	},
+
+	// One M for every processor.
+	{
+		file: "runtime/proc.go",
+		why:  "no M beyond the number of processors; no sysmon",
+		old:  "func newm(fn func(), pp *p, id int64) {\n",
+		new:  "func newm(fn func(), pp *p, id int64) {\n\tif barenewm(fn, pp, id) {\n\t\treturn\n\t}\n",
+	},
+	{
+		file: "runtime/proc.go",
+		why:  "a locked M would take its processor away from all other goroutines",
+		old:  "func dolockOSThread() {\n\tif GOARCH == \"wasm\" {\n",
+		new:  "func dolockOSThread() {\n\tgetg().m.lockedInt, getg().m.lockedExt = 0, 0\n\tif true {\n",
+	},
+	{
+		file: "runtime/proc.go",
+		why:  "the counterpart of dolockOSThread",
+		old:  "func unlockOSThread() {\n",
+		new:  "func unlockOSThread() {\n\tif true {\n\t\treturn\n\t}\n",
+	},
+	{
+		file: "runtime/debug.go",
+		why:  "a P without a processor would never run",
+		old:  "\tif GOARCH == \"wasm\" && n > 1 {\n\t\tn = 1 // WebAssembly has no threads yet, so only one CPU is possible.\n\t}\n",
+		new:  "\tn = baremaxprocs(n)\n",
+	},
+
+	// Interrupts.
+	{
+		file: "runtime/proc.go",
+		why:  "deliver interrupts, also while the run queues are full",
+		old:  "\t// Wake up one or more cleanup Gs.\n\tif gcCleanups.needsWake() {",
+		new:  "\tif bareEvents.Load() != 0 {\n\t\tbareevents()\n\t}\n\n\t// Wake up one or more cleanup Gs.\n\tif gcCleanups.needsWake() {",
+	},
+	{
+		file: "runtime/lock_futex.go",
+		why:  "a goroutine that waits for a note must not keep its M, there is no other",
+		old:  "\tentersyscallblock()\n\tok := notetsleep_internal(n, ns)\n\texitsyscall()\n\treturn ok\n",
+		new:  "\treturn barenotetsleepg(n, ns)\n",
+	},
+}
