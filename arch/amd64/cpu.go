@@ -1,0 +1,189 @@
+package amd64
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"tamaprobe/goruntime"
+)
+
+// MaxCPU is the number of processors that can be told apart: xAPIC IDs.
+const MaxCPU = 256
+
+// reportStackSize is the size of a processor's report and machine check stacks.
+const reportStackSize = 32 << 10
+
+// nmiStackSize is the size of a processor's stack for non-maskable interrupts.
+const nmiStackSize = 4 << 10
+
+// A cpu is a processor's own data. GS points to it. Assembly knows the layout by
+// go_asm.h.
+type cpu struct {
+	self   *cpu
+	id     uint64 // APIC ID
+	trapG  uintptr
+	trapLo uintptr // the trap stack: trapG's
+	trapHi uintptr
+	g0     uintptr
+	online uint32 // the processor has loaded its tables
+
+	// synced is the last synchronization that this processor acknowledged.
+	synced atomic.Uint32
+
+	// abort is where Guarded returns to when the call is abandoned: a stack
+	// pointer, 0 outside of Guarded.
+	abort uintptr
+
+	// loadVector and loadError are of the last fault of a TryLoad.
+	loadVector, loadError uint64
+
+	// reportLo and reportHi bound the stack that a fatal report runs on. It is
+	// also the double fault stack.
+	reportLo, reportHi uintptr
+
+	nmiStack   [nmiStackSize]byte
+	checkStack [nmiStackSize]byte // for machine checks
+
+	gdt [gdtEntries]uint64
+	tss taskState
+}
+
+// cpus are the processors by APIC ID. They are set before the processor loads
+// its tables, and stay.
+var cpus [MaxCPU]atomic.Pointer[cpu]
+
+// NumCPU is the number of processors on which Install ran.
+func NumCPU() int { return int(numOnline.Load()) }
+
+var numOnline atomic.Int32
+
+var (
+	installMu sync.Mutex
+	installed bool
+)
+
+// ErrInstall is returned by Install when the runtime lacks what it needs.
+var ErrInstall = errors.New("amd64: package goruntime is not filled in")
+
+// Install makes Tamaprobe's gates the processors' gates for exceptions 0-31, and
+// handler the function they call. Interrupts 32-255 stay with the handlers that
+// they had. It does so on every processor that the runtime uses: to be called
+// when all are up. Goroutine context.
+//
+// handler runs on the trap stack, with interrupts disabled. It and what it calls
+// must not use SSE registers, except in Guarded.
+func Install(handler func(*Regs)) error {
+	installMu.Lock()
+	defer installMu.Unlock()
+	if installed {
+		return nil
+	}
+	if goruntime.SignalG == nil {
+		return ErrInstall
+	}
+	trapHandler = handler
+	initXsave()
+	apicBase = apicAddress()
+	saveText()
+	fillIDT()
+	onEveryCPU(installHere)
+	installed = true
+	return nil
+}
+
+// onEveryCPU runs f on every processor that the runtime uses, at least once. f
+// reports whether it has not run on the current processor before. Goroutines
+// cannot be tied to a processor: as many as there are processors run f over and
+// over until it has happened.
+func onEveryCPU(f func() bool) {
+	n := int32(runtime.GOMAXPROCS(0))
+	var done atomic.Int32
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			for done.Load() < n {
+				if f() {
+					done.Add(1)
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// installHere loads the current processor's tables. It reports whether they
+// were not loaded yet.
+func installHere() bool {
+	c := newCPU()
+	if !adopt(c) {
+		return false
+	}
+	numOnline.Add(1)
+	return true
+}
+
+func newCPU() *cpu {
+	report := make([]byte, reportStackSize)
+	c := new(cpu)
+	c.self = c
+	c.reportLo = uintptr(unsafe.Pointer(&report[0]))
+	c.reportHi = c.reportLo + reportStackSize
+	c.tss = taskState{
+		ist: [7]istPointer{
+			istDoubleFault - 1:  newISTPointer(c.reportHi),
+			istNMI - 1:          newISTPointer(stackTop(&c.nmiStack)),
+			istMachineCheck - 1: newISTPointer(stackTop(&c.checkStack)),
+		},
+		ioMap: uint16(unsafe.Sizeof(taskState{})),
+	}
+	c.gdt = newGDT(&c.tss)
+	keepAlive = append(keepAlive, c, &report[0])
+	return c
+}
+
+// keepAlive refers to what otherwise only the processor refers to.
+var (
+	keepAliveMu sync.Mutex
+	keepAlive   []any
+)
+
+func stackTop(s *[nmiStackSize]byte) uintptr {
+	return (uintptr(unsafe.Pointer(s)) + nmiStackSize) &^ 15
+}
+
+// adopt makes c the current processor's, unless it has one. It must not be
+// interrupted by a switch to another processor: nosplit, and so is all that it
+// calls (goruntime's contract).
+//
+//go:nosplit
+func adopt(c *cpu) bool {
+	id := apicID()
+	if cpus[id].Load() != nil {
+		return false
+	}
+	c.id = uint64(id)
+	c.trapG = goruntime.SignalG()
+	c.trapLo = *at[uintptr](c.trapG + gStackLo)
+	c.trapHi = *at[uintptr](c.trapG + gStackHi) &^ 15
+	c.g0 = goruntime.SystemG()
+	cpus[id].Store(c)
+	loadTables(c, &c.gdt, &idt)
+	c.online = 1
+	return true
+}
+
+// The runtime's g, for assembly.
+const (
+	gStackLo     = goruntime.GStackLo
+	gStackHi     = goruntime.GStackHi
+	gStackguard0 = goruntime.GStackguard0
+	gStackguard1 = goruntime.GStackguard1
+
+	// stackGuard is the distance of a stack's guard from its end: the
+	// runtime's constant of that name, without StackSystem.
+	stackGuard = 928
+)

@@ -1,0 +1,210 @@
+package amd64
+
+import "tamaprobe/arch/amd64/inst"
+
+// An operand is the operand of an indirect branch: a register, or memory.
+type operand struct {
+	memory      bool
+	base, index uint8 // register numbers; for a register operand, base
+	hasBase     bool
+	hasIndex    bool
+	scale       uint8  // shift of the index
+	disp        uint64 // for an address relative to the instruction pointer, the address
+	addr32      bool   // address size prefix
+}
+
+// newOperand decodes the ModRM operand of an instruction in front of next (SDM
+// vol. 2A, 2.1.5).
+func newOperand(i *inst.Inst, next uintptr) (o operand) {
+	if !i.HasModRM {
+		return o
+	}
+	rm := i.ModRM&7 | i.Rex&inst.RexB<<3
+	if i.ModRM>>6 == 3 {
+		return operand{base: rm}
+	}
+	o = operand{memory: true, base: rm, hasBase: true, disp: uint64(int64(i.Disp)),
+		addr32: i.Prefix&inst.PrefixAddressSize != 0}
+	if i.RIPRelative {
+		o.hasBase = false
+		o.disp += uint64(next)
+	}
+	if i.HasSIB {
+		o.base = i.SIB&7 | i.Rex&inst.RexB<<3
+		o.index = i.SIB>>3&7 | i.Rex&inst.RexX<<2
+		o.hasIndex = o.index != 4
+		o.scale = i.SIB >> 6
+		o.hasBase = i.SIB&7 != 5 || i.ModRM>>6 != 0
+	}
+	return o
+}
+
+// load returns the operand's value.
+func (o *operand) load(r *Regs) (v uint64, ok bool) {
+	if !o.memory {
+		return *r.reg(o.base), true
+	}
+	addr := o.disp
+	if o.hasBase {
+		addr += *r.reg(o.base)
+	}
+	if o.hasIndex {
+		addr += *r.reg(o.index) << o.scale
+	}
+	if o.addr32 {
+		addr = uint64(uint32(addr))
+	}
+	return tryLoad64(uintptr(addr))
+}
+
+// emulate does what the instruction would do (SDM vol. 2). A memory operand that
+// cannot be read faults at the instruction, as it would.
+func (p *Point) emulate(r *Regs) {
+	i := &p.insn
+	next := uint64(p.next)
+	switch i.Flow {
+	case inst.FlowJmp:
+		next += uint64(i.Imm)
+	case inst.FlowJcc:
+		if condition(i.Condition(), r.Flags) {
+			next += uint64(i.Imm)
+		}
+	case inst.FlowLoop:
+		if p.loop(r) {
+			next += uint64(i.Imm)
+		}
+	case inst.FlowCall:
+		push(r, next)
+		next += uint64(i.Imm)
+	case inst.FlowCallInd, inst.FlowJmpInd:
+		v, ok := p.target.load(r)
+		if !ok {
+			redeliver(r)
+			return
+		}
+		if i.Flow == inst.FlowCallInd {
+			push(r, next)
+		}
+		next = v
+	case inst.FlowRet:
+		next = *at[uint64](uintptr(r.SP))
+		r.SP += 8 + uint64(uint16(i.Imm))
+	case inst.FlowPushf:
+		if i.Prefix&inst.PrefixOperandSize != 0 {
+			r.SP -= 2
+			*at[uint16](uintptr(r.SP)) = uint16(r.Flags)
+		} else {
+			push(r, r.Flags&^(FlagRF|FlagVM))
+		}
+	case inst.FlowPopf:
+		if i.Prefix&inst.PrefixOperandSize != 0 {
+			r.Flags = r.Flags&^(popfMask&0xffff) | uint64(*at[uint16](uintptr(r.SP)))&popfMask
+			r.SP += 2
+		} else {
+			r.Flags = r.Flags&^popfMask | *at[uint64](uintptr(r.SP))&popfMask
+			r.SP += 8
+		}
+	case inst.FlowCli:
+		r.Flags &^= FlagIF
+	case inst.FlowSti:
+		r.Flags |= FlagIF
+	}
+	r.PC = next
+}
+
+// popfMask are the flags that POPFQ loads at privilege level 0: the arithmetic
+// ones, TF, IF, DF, IOPL, NT, AC and ID (SDM vol. 2B, POPF).
+const popfMask = arithmeticFlags | FlagTF | FlagIF | FlagDF | 3<<12 | 1<<14 | 1<<18 | 1<<21
+
+func push(r *Regs, v uint64) {
+	r.SP -= 8
+	*at[uint64](uintptr(r.SP)) = v
+}
+
+// loop counts CX down, except for JRCXZ, and reports whether the branch is
+// taken. With an address size prefix the counter is ECX.
+func (p *Point) loop(r *Regs) bool {
+	const (
+		opLoopne = 0xe0
+		opLoope  = 0xe1
+		opLoop   = 0xe2
+		opJrcxz  = 0xe3
+	)
+	op := p.insn.Opcode
+	cx := r.CX
+	if op != opJrcxz {
+		cx--
+	}
+	if p.insn.Prefix&inst.PrefixAddressSize != 0 {
+		cx = uint64(uint32(cx))
+	}
+	if op == opJrcxz {
+		return cx == 0
+	}
+	r.CX = cx
+	switch op {
+	case opLoopne:
+		return cx != 0 && r.Flags&FlagZF == 0
+	case opLoope:
+		return cx != 0 && r.Flags&FlagZF != 0
+	default:
+		return cx != 0
+	}
+}
+
+// redeliver treats the interrupted instruction as if it had faulted instead of
+// hit a breakpoint: with the fault that a load on its behalf has just taken.
+func redeliver(r *Regs) {
+	c := cpus[r.CPU].Load()
+	r.Vector, r.Error = c.loadVector, c.loadError
+	trapHandler(r)
+}
+
+// firstOfPrologue executes the first instruction of a stack check.
+func (p *Point) firstOfPrologue(r *Regs, g Guard) {
+	switch {
+	case p.prologue.LoadsG:
+		r.R14 = uint64(r.G)
+	case p.prologue.Kind == inst.PrologueSmall:
+		p.compare(r, r.SP, g)
+		return
+	case p.prologue.Kind == inst.PrologueLarge:
+		r.R12 = r.SP - p.prologue.Frame
+	case p.prologue.Kind == inst.PrologueHuge:
+		r.R12 = r.SP
+	}
+	r.PC = uint64(p.next)
+}
+
+// restOfPrologue executes the rest up to the conditional jump, so that it is
+// decided by the guard that Enter saw. If the comparison is itself probed, it
+// has to run by itself.
+func (p *Point) restOfPrologue(r *Regs, g Guard) {
+	if r.PC != uint64(p.next) || p.next == p.addr+uintptr(p.prologue.Jump) {
+		return // all done, or a handler changed the way
+	}
+	for a := p.next; a <= p.addr+uintptr(p.prologue.Compare); a++ {
+		if *at[byte](a) != originalByte(a) {
+			return
+		}
+	}
+	sp := r.SP
+	switch p.prologue.Kind {
+	case inst.PrologueLarge:
+		r.R12 = r.SP - p.prologue.Frame
+		sp = r.R12
+	case inst.PrologueHuge:
+		r.R12 = r.SP - p.prologue.Frame
+		sp = r.R12
+		if sp > r.SP {
+			return // JCS takes the branch by itself
+		}
+	}
+	p.compare(r, sp, g)
+}
+
+// compare executes CMPQ sp, guard.
+func (p *Point) compare(r *Regs, sp uint64, g Guard) {
+	r.Flags = r.Flags&^arithmeticFlags | subFlags(sp, uint64(g))
+	r.PC = uint64(p.addr + uintptr(p.prologue.Jump))
+}
