@@ -32,5 +32,7 @@ esac
 case $command in
 run | test) flags+=(-exec "$root/scripts/qemu.sh") ;;
 esac
+# go test would run vet on the overlay's new package, whose folder is not there.
+[ "$command" = test ] && flags+=(-vet=off)
 export CGO_ENABLED=0 GOOS=linux GOARCH=amd64
 exec go "$command" "${flags[@]}" "$@"

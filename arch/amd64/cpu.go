@@ -28,8 +28,6 @@ type cpu struct {
 	trapLo uintptr // the trap stack: trapG's
 	trapHi uintptr
 	g0     uintptr
-	online uint32 // the processor has loaded its tables
-
 	// synced is the last synchronization that this processor acknowledged.
 	synced atomic.Uint32
 
@@ -43,6 +41,7 @@ type cpu struct {
 	// reportLo and reportHi bound the stack that a fatal report runs on. It is
 	// also the double fault stack.
 	reportLo, reportHi uintptr
+	reportStack        []byte
 
 	nmiStack   [nmiStackSize]byte
 	checkStack [nmiStackSize]byte // for machine checks
@@ -54,6 +53,9 @@ type cpu struct {
 // cpus are the processors by APIC ID. They are set before the processor loads
 // its tables, and stay.
 var cpus [MaxCPU]atomic.Pointer[cpu]
+
+// cpuOf returns the processor that saved r.
+func cpuOf(r *Regs) *cpu { return cpus[r.CPU%MaxCPU].Load() }
 
 // NumCPU is the number of processors on which Install ran.
 func NumCPU() int { return int(numOnline.Load()) }
@@ -89,25 +91,24 @@ func Install(handler func(*Regs)) error {
 	apicBase = apicAddress()
 	saveText()
 	fillIDT()
-	onEveryCPU(installHere)
+	adoptEveryCPU()
 	installed = true
 	return nil
 }
 
-// onEveryCPU runs f on every processor that the runtime uses, at least once. f
-// reports whether it has not run on the current processor before. Goroutines
-// cannot be tied to a processor: as many as there are processors run f over and
-// over until it has happened.
-func onEveryCPU(f func() bool) {
-	n := int32(runtime.GOMAXPROCS(0))
-	var done atomic.Int32
+// adoptEveryCPU loads the tables of every processor that the runtime uses.
+// Goroutines cannot be tied to a processor: as many as there are processors try
+// over and over until all have been met.
+func adoptEveryCPU() {
+	spare := make([]*cpu, runtime.GOMAXPROCS(0))
+	for i := range spare {
+		spare[i] = newCPU()
+	}
 	var wg sync.WaitGroup
-	for range n {
+	for range spare {
 		wg.Go(func() {
-			for done.Load() < n {
-				if f() {
-					done.Add(1)
-				}
+			for NumCPU() < len(spare) {
+				adopt(spare)
 				runtime.Gosched()
 			}
 		})
@@ -115,22 +116,10 @@ func onEveryCPU(f func() bool) {
 	wg.Wait()
 }
 
-// installHere loads the current processor's tables. It reports whether they
-// were not loaded yet.
-func installHere() bool {
-	c := newCPU()
-	if !adopt(c) {
-		return false
-	}
-	numOnline.Add(1)
-	return true
-}
-
 func newCPU() *cpu {
-	report := make([]byte, reportStackSize)
-	c := new(cpu)
+	c := &cpu{reportStack: make([]byte, reportStackSize)}
 	c.self = c
-	c.reportLo = uintptr(unsafe.Pointer(&report[0]))
+	c.reportLo = uintptr(unsafe.Pointer(&c.reportStack[0]))
 	c.reportHi = c.reportLo + reportStackSize
 	c.tss = taskState{
 		ist: [7]istPointer{
@@ -141,40 +130,35 @@ func newCPU() *cpu {
 		ioMap: uint16(unsafe.Sizeof(taskState{})),
 	}
 	c.gdt = newGDT(&c.tss)
-	keepAlive = append(keepAlive, c, &report[0])
 	return c
 }
-
-// keepAlive refers to what otherwise only the processor refers to.
-var (
-	keepAliveMu sync.Mutex
-	keepAlive   []any
-)
 
 func stackTop(s *[nmiStackSize]byte) uintptr {
 	return (uintptr(unsafe.Pointer(s)) + nmiStackSize) &^ 15
 }
 
-// adopt makes c the current processor's, unless it has one. It must not be
-// interrupted by a switch to another processor: nosplit, and so is all that it
+// adopt makes one of spare the current processor's, unless it has one. A switch to
+// another processor must not come in between: it is nosplit, and so is all that it
 // calls (goruntime's contract).
 //
 //go:nosplit
-func adopt(c *cpu) bool {
+func adopt(spare []*cpu) {
 	id := apicID()
 	if cpus[id].Load() != nil {
-		return false
+		return
 	}
+	c := spare[nextSpare.Add(1)-1]
 	c.id = uint64(id)
 	c.trapG = goruntime.SignalG()
 	c.trapLo = *at[uintptr](c.trapG + gStackLo)
 	c.trapHi = *at[uintptr](c.trapG + gStackHi) &^ 15
 	c.g0 = goruntime.SystemG()
-	cpus[id].Store(c)
 	loadTables(c, &c.gdt, &idt)
-	c.online = 1
-	return true
+	cpus[id].Store(c)
+	numOnline.Add(1)
 }
+
+var nextSpare atomic.Int32
 
 // The runtime's g, for assembly.
 const (

@@ -155,7 +155,7 @@ func (p *Point) loop(r *Regs) bool {
 // redeliver treats the interrupted instruction as if it had faulted instead of
 // hit a breakpoint: with the fault that a load on its behalf has just taken.
 func redeliver(r *Regs) {
-	c := cpus[r.CPU].Load()
+	c := cpuOf(r)
 	r.Vector, r.Error = c.loadVector, c.loadError
 	trapHandler(r)
 }
@@ -183,8 +183,8 @@ func (p *Point) restOfPrologue(r *Regs, g Guard) {
 	if r.PC != uint64(p.next) || p.next == p.addr+uintptr(p.prologue.Jump) {
 		return // all done, or a handler changed the way
 	}
-	for a := p.next; a <= p.addr+uintptr(p.prologue.Compare); a++ {
-		if *at[byte](a) != originalByte(a) {
+	for i := uintptr(p.insn.Len); i <= uintptr(p.prologue.Compare); i++ {
+		if *at[byte](p.addr + i) != p.code[i%codeSize] {
 			return
 		}
 	}

@@ -1,5 +1,7 @@
 package amd64
 
+import "unsafe"
+
 // Entry points of exceptions, in entry_amd64.s. A Go reference to one of them
 // would be to an ABI wrapper; entries holds the addresses of the code itself.
 
@@ -55,3 +57,15 @@ func loadTables(c *cpu, gdt *[gdtEntries]uint64, idt *[256]gate)
 
 func currentIDT() (base, limit uintptr)
 func cpuid(eax, ecx uint32) (a, b, c, d uint32)
+
+// TrapPath returns the addresses of the code that runs for every breakpoint and
+// debug exception, of which there is no telling from the calls in other code:
+// entry points, and functions that are called by address. Goroutine context, when
+// traps are installed.
+func TrapPath() []uintptr {
+	return []uintptr{
+		entries[VectorDebug], entries[VectorBreakpoint],
+		**(**uintptr)(unsafe.Pointer(&trapHandler)),
+		tryLoad64Code, tryLoadFailedCode,
+	}
+}

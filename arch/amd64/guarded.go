@@ -24,7 +24,7 @@ func FuncPointer[F any](f *F) unsafe.Pointer {
 // InGuarded reports whether the code that r belongs to was called by Guarded and
 // has not returned. Trap context, on the processor that was interrupted.
 func InGuarded(r *Regs) bool {
-	c := cpus[r.CPU].Load()
+	c := cpuOf(r)
 	return c.abort != 0 && c.trapLo < uintptr(r.SP) && uintptr(r.SP) <= c.abort
 }
 
@@ -32,7 +32,7 @@ func InGuarded(r *Regs) bool {
 // the trap returns. InGuarded must hold. Trap context, on the processor that was
 // interrupted.
 func Abandon(r *Regs) {
-	c := cpus[r.CPU].Load()
+	c := cpuOf(r)
 	r.PC = uint64(abandonedCode)
 	r.SP = uint64(c.abort)
 	r.Flags &^= FlagIF | FlagTF | FlagDF

@@ -13,7 +13,7 @@ func FixLoad(r *Regs) bool {
 	if pc := uintptr(r.PC); pc != tryLoad64Code && pc != tryLoad8Code {
 		return false
 	}
-	c := cpus[r.CPU].Load()
+	c := cpuOf(r)
 	c.loadVector, c.loadError = r.Vector, r.Error
 	r.PC = uint64(tryLoadFailedCode)
 	return true

@@ -12,7 +12,7 @@ import (
 // the means to execute it nevertheless: emulation, or a copy in a slot.
 type Point struct {
 	addr uintptr
-	code [inst.MaxLen]byte // the original bytes
+	code [codeSize]byte // the original bytes: at least the instruction and a prologue
 	insn inst.Inst
 	next uintptr // address of the next instruction
 
@@ -25,6 +25,10 @@ type Point struct {
 
 	target operand // of an indirect branch
 }
+
+// codeSize is a power of two above the length of an instruction and of a stack
+// check up to its comparison.
+const codeSize = 32
 
 // A PointError says why an instruction cannot be probed.
 type PointError struct {
@@ -54,7 +58,7 @@ func NewPoint(addr uintptr, entry bool) (*Point, error) {
 	if p.insn, err = inst.Decode(code); err != nil {
 		return nil, &PointError{addr, "", err.Error(), syscall.EINVAL}
 	}
-	copy(p.code[:p.insn.Len], code)
+	copy(p.code[:], code)
 	p.next = addr + uintptr(p.insn.Len)
 	if reason := p.insn.Refusal(); reason != "" {
 		return nil, &PointError{addr, inst.Text(code, uint64(addr), nil), reason, syscall.EINVAL}
@@ -122,13 +126,6 @@ func (p *Point) Release() {
 		p.slot = 0
 	}
 }
-
-// Arm replaces the instruction's first byte by INT3, without synchronizing the
-// processors: SyncCores makes sure that all see it. Goroutine context.
-func (p *Point) Arm() { *at[byte](p.addr) = breakpoint }
-
-// Disarm puts the byte back, as Arm without synchronizing.
-func (p *Point) Disarm() { *at[byte](p.addr) = p.code[0] }
 
 const breakpoint = 0xcc
 
@@ -201,7 +198,11 @@ func (p *Point) Stepped(r *Regs, flags uint64) bool {
 	if r.PC == uint64(p.slot) {
 		return false
 	}
-	r.PC += uint64(p.addr) - uint64(p.slot)
+	// QEMU does not trap behind some instructions (PAUSE), but one later: the
+	// jump back has been executed then.
+	if r.PC-uint64(p.slot) < slotSize {
+		r.PC += uint64(p.addr) - uint64(p.slot)
+	}
 	r.Flags = r.Flags&^(FlagIF|FlagTF) | flags&(FlagIF|FlagTF)
 	return true
 }

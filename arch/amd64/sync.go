@@ -51,7 +51,7 @@ func syncCores() {
 // until a patch is complete, with interrupts disabled. Returning from the trap
 // serializes. Trap context.
 func AckSync(r *Regs) {
-	cpus[r.CPU].Load().synced.Store(syncGeneration.Load())
+	cpuOf(r).synced.Store(syncGeneration.Load())
 }
 
 // apicBase is the address of the local APIC's registers.

@@ -1,7 +1,6 @@
 package amd64
 
 import (
-	"sync"
 	"unsafe"
 
 	"tamaprobe/arch/amd64/inst"
@@ -39,6 +38,24 @@ func IsBreakpoint(addr uintptr) (now, original bool) {
 	return *at[byte](addr) == breakpoint, originalByte(addr) == breakpoint
 }
 
+// SetBreakpoints puts INT3 in place of the points' instructions, or the instructions
+// back. When it returns, all processors execute what is there now. Goroutine
+// context.
+func SetBreakpoints(points []*Point, armed bool) {
+	syncMu.Lock()
+	defer syncMu.Unlock()
+	for range 2 { // see writeText
+		for _, p := range points {
+			b := p.code[0]
+			if armed {
+				b = breakpoint
+			}
+			*at[byte](p.addr) = b
+		}
+		syncCores()
+	}
+}
+
 // Poke replaces code at addr while all processors run: INT3 first, so that none
 // executes a mixture, then the rest, then the first byte, the processors
 // synchronized after each step. One that meets the INT3 waits (see Poking), unless
@@ -46,24 +63,43 @@ func IsBreakpoint(addr uintptr) (now, original bool) {
 //
 // What Poke itself runs cannot be replaced by it. Goroutine context.
 func Poke(addr uintptr, code []byte) {
-	pokeMu.Lock()
-	defer pokeMu.Unlock()
+	syncMu.Lock()
+	poke(addr, code)
+	syncMu.Unlock()
+}
+
+// poke is nosplit: a goroutine that yields in the middle could be kept from going
+// on by others that wait for it at the INT3.
+//
+//go:nosplit
+func poke(addr uintptr, code []byte) {
 	if len(code) > 1 {
 		poking = addr
-		*at[byte](addr) = breakpoint
-		SyncCores()
-		copy(unsafe.Slice(at[byte](addr+1), len(code)-1), code[1:])
-		SyncCores()
+		writeText(addr, int3[:])
+		writeText(addr+1, code[1:])
 	}
-	*at[byte](addr) = code[0]
-	SyncCores()
+	writeText(addr, code[:1])
 	poking = 0
 }
 
-var (
-	pokeMu sync.Mutex
-	poking uintptr // address of Poke's INT3
-)
+var int3 = [1]byte{breakpoint}
+
+// writeText writes code and synchronizes the processors. It writes twice: QEMU up
+// to version 8.0 keeps a translation that it made of the old code while the write
+// took place (its commit "accel/tcg: Always lock pages before translation" mends
+// that), and would go on executing it. After the first synchronization no such
+// translation is under way any more, and the second write drops those there are.
+//
+//go:nosplit
+func writeText(addr uintptr, code []byte) {
+	for range 2 {
+		store(addr, code)
+		syncCores()
+	}
+}
+
+// poking is the address of Poke's INT3.
+var poking uintptr
 
 // Poking reports whether the breakpoint in front of which r is is one of Poke's,
 // or one that is gone by now. The interrupted code is then to be executed again.

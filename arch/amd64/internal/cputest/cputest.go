@@ -1,0 +1,26 @@
+// Package cputest runs single machine instructions with given registers, for tests
+// on bare metal.
+package cputest
+
+// A State is the registers before or after Run.
+type State struct {
+	R     [16]uint64 // AX, CX, DX, BX, SP, BP, SI, DI, R8-R15
+	Flags uint64
+	Y     [16][4]uint64 // AVX registers
+}
+
+// Run loads the state, jumps to code, and saves the state when the code jumps to
+// Done. SP must have room for an interrupt below, and is written to. The code must
+// not be interrupted by the scheduler, so it cannot call Go. One Run at a time.
+//
+//go:noescape
+func Run(s *State, code uintptr)
+
+// Done is where code that Run runs has to jump to in the end.
+func Done() uintptr
+
+// Scratch is text to put code into.
+func Scratch() uintptr
+
+// ScratchSize is the size of Scratch.
+const ScratchSize = 256

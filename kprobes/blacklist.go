@@ -1,0 +1,67 @@
+package kprobes
+
+import (
+	"sync"
+
+	"tamaprobe/arch/amd64"
+	"tamaprobe/arch/amd64/inst"
+	"tamaprobe/symtab"
+)
+
+// The blacklist: functions that run on the way of a hit while the reentrancy guard
+// is not set. A probe there would hit itself for ever. It is derived from the
+// image: from the exceptions' entry points and the functions that the trap path is
+// told to call, along all direct calls and jumps.
+
+// blacklist maps functions, by entry, to the reason.
+var blacklist = sync.OnceValue(func() map[uintptr]string {
+	list := make(map[uintptr]string)
+	var visit func(addr uintptr, reason string)
+	visit = func(addr uintptr, reason string) {
+		fn, ok := symtab.Find(addr)
+		if !ok || list[fn.Entry()] != "" {
+			return
+		}
+		list[fn.Entry()] = reason
+		for pc := fn.Entry(); pc < fn.End(); {
+			i, err := inst.Decode(amd64.OriginalText(pc))
+			if err != nil {
+				return
+			}
+			if i.Relative() {
+				if to := i.Target(pc); to < fn.Entry() || to >= fn.End() {
+					if !growsStack(to) {
+						visit(to, "called by "+fn.Name()+", without the reentrancy guard")
+					}
+				}
+			}
+			pc += uintptr(i.Len)
+		}
+	}
+	for _, root := range amd64.TrapPath() {
+		visit(root, "the entry of the trap path")
+	}
+	visit(code(breakpoint), "handles breakpoints before the reentrancy guard is set")
+	visit(code(debug), "handles debug exceptions when the reentrancy guard is dropped")
+	return list
+})
+
+// growsStack reports whether the function at addr is morestack: the trap stack
+// does not grow, and a call of morestack there is an end in itself.
+func growsStack(addr uintptr) bool {
+	fn, ok := symtab.Find(addr)
+	if !ok {
+		return false
+	}
+	switch fn.Name() {
+	case "runtime.morestack", "runtime.morestack_noctxt":
+		return true
+	}
+	return false
+}
+
+// blacklisted returns why fn cannot be probed.
+func blacklisted(fn symtab.Func) (reason string, ok bool) {
+	reason, ok = blacklist()[fn.Entry()]
+	return reason, ok
+}
