@@ -28,14 +28,17 @@ func nanotime() int64 {
 	return clock.ns + int64(hi<<32|lo>>32)
 }
 
+// Nanotime returns the time since boot in nanoseconds: the runtime's monotonic
+// clock. Any context.
+//
+//go:nosplit
+func Nanotime() int64 { return nanotime() }
+
+// Uptime is Nanotime for people.
+func Uptime() time.Duration { return time.Duration(nanotime()) }
+
 // TSC is the frequency of the time stamp counter in Hz.
 func TSC() uint64 { return clock.hz }
-
-// Duration converts a difference of time stamp counts.
-func Duration(counts uint64) time.Duration {
-	hi, lo := bits.Mul64(counts, clock.mult)
-	return time.Duration(hi<<32 | lo>>32)
-}
 
 func initClock() {
 	hz := cpuidTSC(CPU.CPUID)

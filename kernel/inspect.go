@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"tamaprobe/arch/amd64"
+	"tamaprobe/arch/amd64/inst"
+	"tamaprobe/boot/board"
+	"tamaprobe/symtab"
+)
+
+// Commands that look at the machine and the image.
+
+// machine says what runs here in a line.
+func machine() string {
+	start, end := runtime.MemRegion()
+	cpus := "1 CPU"
+	if n := runtime.NumCPU(); n > 1 {
+		cpus = fmt.Sprintf("%d CPUs", n)
+	}
+	return fmt.Sprintf("%s%s, %s (%s), %d MiB, TSC %d.%03d MHz", runtime.Version(), tamagoVersion(), cpus,
+		strings.TrimSpace(runtime.CPU()), (end-start)>>20, board.TSC()/1e6, board.TSC()/1e3%1e3)
+}
+
+func tamagoVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range info.Deps {
+		if m.Path == "github.com/usbarmory/tamago" {
+			return ", tamago " + m.Version
+		}
+	}
+	return ""
+}
+
+func (c *console) uname(args []string) error {
+	if len(args) != 0 {
+		return errUsage
+	}
+	c.printf("Tamaprobe %s\nup %s, %d functions, command line %q\n", machine(), board.Uptime(), symtab.Len(), os.Args[1:])
+	return nil
+}
+
+// matches reports whether a name matches a glob, in which * stands for slashes too.
+func matches(glob, name string) (bool, error) {
+	flat := strings.NewReplacer("/", "\x00")
+	return path.Match(flat.Replace(glob), flat.Replace(name))
+}
+
+func (c *console) funcs(args []string) error {
+	glob := "*"
+	switch len(args) {
+	case 0:
+	case 1:
+		glob = args[0]
+	default:
+		return errUsage
+	}
+	if _, err := matches(glob, ""); err != nil {
+		return fmt.Errorf("%s: %w", glob, err)
+	}
+	w := lineWriter{w: c}
+	n := 0
+	for f := range symtab.All() {
+		if ok, _ := matches(glob, f.Name()); ok {
+			w.printf("%016x %6d %s\n", f.Entry(), f.End()-f.Entry(), f.Name())
+			n++
+		}
+	}
+	w.flush()
+	if n == 0 {
+		return fmt.Errorf("%s: no function matches", glob)
+	}
+	return nil
+}
+
+// parseNumber reads a number as Go writes them.
+func parseNumber(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 0, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: not a number (%w)", s, err.(*strconv.NumError).Err)
+	}
+	return n, nil
+}
+
+// isNumber tells a number from a symbol.
+func isNumber(s string) bool { return s != "" && '0' <= s[0] && s[0] <= '9' }
+
+// findFunc returns the function with a name, or the one that holds an address.
+func findFunc(s string) (symtab.Func, error) {
+	if isNumber(s) {
+		addr, err := parseNumber(s)
+		if err != nil {
+			return symtab.Func{}, err
+		}
+		f, ok := symtab.Find(uintptr(addr))
+		if !ok {
+			return symtab.Func{}, fmt.Errorf("%s: not in the text", s)
+		}
+		return f, nil
+	}
+	fns := symtab.Lookup(s)
+	if len(fns) == 0 {
+		return symtab.Func{}, fmt.Errorf("%s: no such symbol", s)
+	}
+	return fns[0], nil
+}
+
+func (c *console) dis(args []string) error {
+	if len(args) != 1 {
+		return errUsage
+	}
+	f, err := findFunc(args[0])
+	if err != nil {
+		return err
+	}
+	probed := c.probes.at()
+	w := lineWriter{w: c}
+	w.printf("%s:\n", f.Name())
+	for pc := f.Entry(); pc < f.End(); {
+		code := amd64.OriginalText(pc)
+		n := uintptr(1)
+		if i, err := inst.Decode(code); err == nil {
+			n = uintptr(i.Len)
+			if i.Flow == inst.FlowInt3 && isPadding(pc, f.End()) {
+				break
+			}
+		}
+		mark := ""
+		if names := probed[pc]; names != nil {
+			mark = strings.Join(names, ",")
+		}
+		w.printf("%4s %016x +%-4x %-30s %s\n", mark, pc, pc-f.Entry(), fmt.Sprintf("% x", code[:n]), inst.Text(code, uint64(pc), symtab.Symname))
+		pc += n
+	}
+	w.flush()
+	return nil
+}
+
+// isPadding reports whether nothing but INT3 lies between pc and end.
+func isPadding(pc, end uintptr) bool {
+	for _, b := range amd64.OriginalText(pc)[:end-pc] {
+		if b != 0xcc {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *console) peek(args []string) error {
+	const limit = 4096
+	if len(args) < 1 || len(args) > 2 {
+		return errUsage
+	}
+	var addr, n uint64 = 0, 64
+	if isNumber(args[0]) {
+		var err error
+		if addr, err = parseNumber(args[0]); err != nil {
+			return err
+		}
+	} else {
+		f, err := findFunc(args[0])
+		if err != nil {
+			return err
+		}
+		addr = uint64(f.Entry())
+	}
+	if len(args) == 2 {
+		var err error
+		if n, err = parseNumber(args[1]); err != nil {
+			return err
+		}
+	}
+	if n == 0 || n > limit {
+		return fmt.Errorf("%d: the length must be 1 to %d", n, limit)
+	}
+	w := lineWriter{w: c}
+	defer w.flush()
+	for off := uint64(0); off < n; off += 16 {
+		var hex, text strings.Builder
+		for i := off; i < min(off+16, n); i++ {
+			b, ok := amd64.TryLoad8(uintptr(addr + i))
+			if !ok {
+				w.printf("%016x %-49s %s\n", addr+off, hex.String(), text.String())
+				return fmt.Errorf("%#x: cannot be read", addr+i)
+			}
+			if i == off+8 {
+				hex.WriteByte(' ')
+			}
+			fmt.Fprintf(&hex, " %02x", b)
+			if b < ' ' || b > '~' {
+				b = '.'
+			}
+			text.WriteByte(b)
+		}
+		w.printf("%016x %-49s %s\n", addr+off, hex.String(), text.String())
+	}
+	return nil
+}
+
+func (c *console) poweroff(args []string) error {
+	if len(args) != 0 {
+		return errUsage
+	}
+	os.Exit(0)
+	return nil
+}
+
+func (c *console) reboot(args []string) error {
+	if len(args) != 0 {
+		return errUsage
+	}
+	board.Reboot()
+	return nil
+}
