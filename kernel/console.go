@@ -51,15 +51,18 @@ func newConsole(rw io.ReadWriter) *console {
 	return c
 }
 
-// keys makes ^C clear the line: x/term would end the input.
+// keys makes ^C clear the line, and ^D do nothing: for x/term both end the input.
 type keys struct{ io.ReadWriter }
 
 func (k keys) Read(b []byte) (int, error) {
-	const ctrlC, ctrlU = 3, 21
+	const ctrlC, ctrlD, ctrlU = 3, 4, 21
 	n, err := k.ReadWriter.Read(b)
 	for i := range b[:n] {
-		if b[i] == ctrlC {
+		switch b[i] {
+		case ctrlC:
 			b[i] = ctrlU
+		case ctrlD:
+			b[i] = 0
 		}
 	}
 	return n, err
@@ -73,14 +76,11 @@ func (c *console) printf(format string, args ...any) {
 func (c *console) serve() {
 	for {
 		line, err := c.ReadLine()
-		switch {
-		case err == io.EOF: // ^D
-			c.printf("type poweroff to leave\n")
-		case err != nil && !errors.Is(err, term.ErrPasteIndicator):
+		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
 			c.printf("console: %v\n", err)
-		default:
-			c.execute(line)
+			continue
 		}
+		c.execute(line)
 	}
 }
 

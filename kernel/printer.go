@@ -98,20 +98,18 @@ func (p *printer) add(e *printed) {
 	p.mu.Unlock()
 }
 
-// drop makes it forget e.
+// drop makes it forget e, which must not be hit any more.
 func (p *printer) drop(e *printed) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	delete(p.events, e.number)
-	p.mu.Unlock()
+	if len(p.events) == 0 {
+		p.take() // nobody will, until there is an event again
+	}
 }
 
-// print prints what has been recorded, in the order of time, and how much was lost.
-func (p *printer) print() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.events) == 0 {
-		p.wanted.Wait()
-	}
+// take returns what has been recorded, in the order of time.
+func (p *printer) take() []record {
 	var records []record
 	for i := range p.rings {
 		first := len(records)
@@ -121,8 +119,18 @@ func (p *printer) print() {
 		}
 	}
 	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.time, b.time) })
+	return records
+}
+
+// print prints what has been recorded, in the order of time, and how much was lost.
+func (p *printer) print() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.events) == 0 {
+		p.wanted.Wait()
+	}
 	var lines []byte
-	for _, r := range records {
+	for _, r := range p.take() {
 		if e := p.events[r.event]; e != nil {
 			lines = r.append(lines, e)
 		}

@@ -109,6 +109,9 @@ func adoptEveryCPU() {
 		wg.Go(func() {
 			for NumCPU() < len(spare) {
 				adopt(spare)
+				// QEMU with -icount runs another processor only when this
+				// one pauses.
+				pauseCPU()
 				runtime.Gosched()
 			}
 		})

@@ -17,9 +17,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -31,7 +31,7 @@ var std embed.FS
 
 func main() {
 	out := flag.String("o", "", "output `directory`")
-	goroot := flag.String("goroot", runtime.GOROOT(), "the Go tree to overlay")
+	goroot := flag.String("goroot", "", "the Go `tree` to overlay (default: the go command's)")
 	flag.Parse()
 	if *out == "" || flag.NArg() != 0 {
 		flag.Usage()
@@ -44,6 +44,13 @@ func main() {
 }
 
 func run(goroot, out string) error {
+	if goroot == "" {
+		b, err := exec.Command("go", "env", "GOROOT").Output()
+		if err != nil {
+			return fmt.Errorf("go env GOROOT: %w", err)
+		}
+		goroot = strings.TrimSpace(string(b))
+	}
 	files, err := generate(goroot, std, removed, edits)
 	if err != nil {
 		return err
