@@ -19,10 +19,10 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build
 export GOTOOLCHAIN=local # another one would not match the overlay
 
-go run -C "$root" ./boot/overlay -o "$build/overlay"
+go run -C "$root" ./boot/overlay -o "$build/_overlay"
 go build -C "$root" -o "$build/pvhnote" ./boot/pvhnote
 
-flags=(-buildvcs=false -overlay "$build/overlay/overlay.json" -tags linkramstart,metal)
+flags=(-buildvcs=false -overlay "$build/_overlay/overlay.json" -tags linkramstart,metal)
 case $command in
 build | install | run | test)
 	# The image lies above 16 MiB (boot/board), entered where PVH enters it.

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"tamaprobe/arch/amd64/inst"
-	"tamaprobe/arch/amd64/internal/cputest"
+	"tamaprobe/internal/cputest"
 )
 
 // A machine is memory and code to run one instruction in. Behind the instruction

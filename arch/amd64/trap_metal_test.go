@@ -12,7 +12,7 @@ import (
 	"unsafe"
 
 	"tamaprobe/arch/amd64/inst"
-	"tamaprobe/arch/amd64/internal/cputest"
+	"tamaprobe/internal/cputest"
 	"tamaprobe/symtab"
 )
 

@@ -1,5 +1,4 @@
-// Package cputest runs single machine instructions with given registers, for tests
-// on bare metal.
+// Package cputest executes single machine instructions, for tests on bare metal.
 package cputest
 
 // A State is the registers before or after Run.
@@ -24,3 +23,9 @@ func Scratch() uintptr
 
 // ScratchSize is the size of Scratch.
 const ScratchSize = 256
+
+// Breakpoint executes INT3.
+func Breakpoint()
+
+// Undefined executes UD2, which takes 2 bytes, and returns AX.
+func Undefined() int

@@ -121,3 +121,14 @@ TEXT ·scratch(SB),NOSPLIT|NOFRAME,$0
 	NOP64
 	NOP64
 	RET
+
+// func Breakpoint()
+TEXT ·Breakpoint(SB),NOSPLIT,$0
+	BYTE	$0xcc
+	RET
+
+// func Undefined() int
+TEXT ·Undefined(SB),NOSPLIT,$0-8
+	UNDEF
+	MOVQ	AX, ret+0(FP)
+	RET

@@ -1,0 +1,5 @@
+//go:build metal
+
+package symtab
+
+import _ "tamaprobe/boot/board"
