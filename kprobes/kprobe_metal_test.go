@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"tamaprobe/arch/amd64"
@@ -193,20 +194,35 @@ var outer1 = outer
 //go:noinline
 func outer(x int) int { return probed(x, 2) }
 
-// Functions that the trap path, the scheduler and the allocator use.
+// Functions that the trap path, the scheduler, the allocator and interrupt handlers
+// consist of.
 func TestRuntimeFunctions(t *testing.T) {
-	for _, name := range []string{
+	names := []string{
 		"runtime.mallocgc", "runtime.memmove", "runtime.schedule", "runtime.findRunnable", "runtime.lock2", "runtime.unlock2",
 		"runtime.gcDrain", "runtime.systemstack", "runtime.mcall", "runtime.gogo", "runtime.newstack", "runtime.copystack",
-		"runtime.nanotime1", "runtime.futexwakeup", "runtime.casgstatus", "runtime.chansend", "runtime.wbBufFlush",
-		"tamaprobe/boot/board.tickInterrupt", "tamaprobe/boot/board.idle", "tamaprobe/arch/amd64.syncEntry", "runtime.morestack",
-		"tamaprobe/arch/amd64.guardedAsm", "tamaprobe/arch/amd64.invoke", "tamaprobe/kprobes.preHandler",
-	} {
-		hits := 0
-		p := register(t, &Kprobe{Symbol: name, PreHandler: func(*Kprobe, *amd64.Regs) bool { hits++; return false }})
-		work(t)
+		"runtime.nanotime1", "runtime.casgstatus", "runtime.chansend", "runtime.wbBufFlush", "runtime.morestack",
+		"tamaprobe/boot/board.tickInterrupt", "tamaprobe/boot/board.idle",
+		"tamaprobe/arch/amd64.guardedAsm", "tamaprobe/arch/amd64.invoke",
+		"tamaprobe/arch/amd64.generalProtectionEntry", "tamaprobe/kprobes.preHandler", "tamaprobe/trap.guarded",
+	}
+	if runtime.NumCPU() > 1 {
+		names = append(names, "runtime.futexwakeup", "tamaprobe/arch/amd64.syncEntry")
+	}
+	rare := map[string]bool{"runtime.wbBufFlush": true,
+		"tamaprobe/arch/amd64.generalProtectionEntry": true, "tamaprobe/kprobes.preHandler": true, "tamaprobe/trap.guarded": true}
+	for _, name := range names {
+		p := register(t, &Kprobe{Symbol: name, PreHandler: func(*Kprobe, *amd64.Regs) bool { return false }})
+		other := register(t, &Kprobe{Symbol: pkg + "grow", PreHandler: func(*Kprobe, *amd64.Regs) bool { return false }})
+		for range 50 {
+			work(t)
+			if p.Nhit() > 0 || rare[name] {
+				break
+			}
+		}
+		amd64.SyncCores()
+		unregister(t, other)
 		unregister(t, p)
-		if p.Nhit() == 0 && name != "runtime.wbBufFlush" && name != "tamaprobe/kprobes.preHandler" {
+		if p.Nhit() == 0 && !rare[name] {
 			t.Errorf("%s: no hits", name)
 		}
 	}
@@ -235,6 +251,7 @@ func work(t testing.TB) {
 		t.Errorf("sum %d", sum)
 	}
 	runtime.GC()
+	time.Sleep(time.Millisecond)
 }
 
 //go:noinline
