@@ -127,4 +127,8 @@ func main() {
 		fmt.Printf("bench %s %.1f insn\n", b.name, b.run())
 	}
 	fmt.Printf("bench missed %.1f insn\n", missed())
+	if counter == 0 {
+		fmt.Println("no handler was called")
+		os.Exit(1)
+	}
 }

@@ -93,7 +93,9 @@ func TestPreHandler(t *testing.T) {
 	if args != [2]uint64{5, 7} || pc != uint64(p.Addr) {
 		t.Errorf("arguments %v, PC %#x", args, pc)
 	}
-	probed(1, 2)
+	if probed(1, 2) != 5 {
+		t.Error("probed is wrong")
+	}
 	checkCounts(t, p, 10, 0)
 	if !bytes.Equal(text(), before) {
 		t.Error("the text is not as it was")
@@ -413,7 +415,9 @@ func TestRegisterUnderLoad(t *testing.T) {
 		}}
 		register(t, p)
 		for range 50 {
-			probed(1, 1)
+			if probed(1, 1) != 4 {
+				t.Error("probed is wrong")
+			}
 		}
 		runtime.Gosched()
 		unregister(t, p)

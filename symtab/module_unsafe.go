@@ -5,17 +5,17 @@ import "unsafe"
 // moduledata is the start of the runtime's type of that name (runtime/symtab.go).
 // The test compares what is read through it with package runtime's answers.
 type moduledata struct {
-	pcHeader    unsafe.Pointer
+	_           unsafe.Pointer // pcHeader
 	funcnametab []byte
-	cutab       []uint32
-	filetab     []byte
-	pctab       []byte
+	_           []uint32 // cutab
+	_           []byte   // filetab
+	_           []byte   // pctab
 	pclntable   []byte
 	ftab        []functab
-	findfunctab uintptr
+	_           uintptr // findfunctab
 
 	minpc, maxpc uintptr
-	text, etext  uintptr
+	text         uintptr
 }
 
 type functab struct {

@@ -27,4 +27,6 @@ func funcAt[F any](code *uintptr) F {
 
 // guardedAsm is not to be called by this declaration, which only says that the
 // function exists.
+//
+//lint:ignore U1000 assembly defines it
 func guardedAsm()

@@ -172,5 +172,7 @@ const (
 
 	// stackGuard is the distance of a stack's guard from its end: the
 	// runtime's constant of that name, without StackSystem.
+	//
+	//lint:ignore U1000 assembly uses it
 	stackGuard = 928
 )

@@ -16,6 +16,8 @@ var trapHandler func(*Regs)
 
 // fatalHandler is called for what cannot be returned from, on the report stack
 // with g0.
+//
+//lint:ignore U1000 assembly uses it
 var fatalHandler func(*Regs)
 
 // SetFatalHandler sets the function that is called for a double fault and a
@@ -29,6 +31,8 @@ func Fatal(r *Regs)
 
 // previousNMI is the handler of non-maskable interrupts that was there before:
 // TamaGo's, which it needs to serve interrupts.
+//
+//lint:ignore U1000 assembly uses it
 var previousNMI uintptr
 
 // ReportNMI says what a non-maskable interrupt does: a fatal report, or what
@@ -40,6 +44,7 @@ func ReportNMI(report bool) {
 	}
 }
 
+//lint:ignore U1000 assembly uses it
 var reportNMI uint32
 
 // apicID returns the current processor's initial APIC ID.

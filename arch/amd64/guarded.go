@@ -45,10 +45,14 @@ const xsaveWanted = 1<<1 | 1<<2 | 1<<5 | 1<<6 | 1<<7
 
 // xsaveArea is the room that they take: in the standard format the last ends at
 // 2688 (SDM vol. 1, 13.4.3; CPUID leaf 0Dh).
+//
+//lint:ignore U1000 assembly has the same number
 const xsaveArea = 2688
 
 // xsaveMask is the part of it that is enabled, 0 if the processor has only
 // FXSAVE.
+//
+//lint:ignore U1000 assembly uses it
 var xsaveMask uint32
 
 func initXsave() {

@@ -55,6 +55,8 @@ func AckSync(r *Regs) {
 }
 
 // apicBase is the address of the local APIC's registers.
+//
+//lint:ignore U1000 assembly uses it
 var apicBase uintptr
 
 // apicAddress reads it from the processor. The base address ends at bit 51; the

@@ -304,7 +304,9 @@ func TestEntryCountsOnceUnderTick(t *testing.T) {
 		for range 2 * runtime.GOMAXPROCS(0) {
 			wg.Go(func() {
 				for !stop.Load() {
-					growSmall(10)
+					if growSmall(10) != 10 {
+						t.Error("growSmall is wrong")
+					}
 				}
 			})
 		}

@@ -59,7 +59,7 @@ func description(addr uintptr) []byte {
 }
 
 func memory(addr, n uintptr) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(addr)), n)
+	return unsafe.Slice(at[byte](uint64(addr)), n)
 }
 
 func le32(b []byte) uint32 {

@@ -93,6 +93,8 @@ func init() {
 }
 
 // others is not 0 when there is more than one processor, for assembly.
+//
+//lint:ignore U1000 assembly uses it
 var others uint32
 
 // online runs on every application processor before it runs goroutines.

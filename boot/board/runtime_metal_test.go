@@ -23,7 +23,7 @@ import (
 
 type tree struct {
 	l, r *tree
-	pad  [3]uint64
+	_    [3]uint64
 }
 
 func grow(depth int) *tree {

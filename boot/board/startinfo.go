@@ -36,9 +36,9 @@ func Info() *StartInfo { return &info }
 // The layouts of version 1.
 type (
 	hvmStartInfo struct {
-		magic, version, flags, nrModules uint32
-		modlist, cmdline, rsdp, memmap   uint64
-		memmapEntries, _                 uint32
+		_, version, _, nrModules       uint32
+		modlist, cmdline, rsdp, memmap uint64
+		memmapEntries, _               uint32
 	}
 	hvmModule struct {
 		start, size, cmdline, _ uint64
@@ -73,7 +73,7 @@ func readStartInfo(addr uintptr) StartInfo {
 
 // at returns the boot loader's data at a physical address as a T.
 func at[T any](addr uint64) *T {
-	return (*T)(unsafe.Pointer(goos.LowMemory(uintptr(addr))))
+	return (*T)(unsafe.Add(nil, goos.LowMemory(uintptr(addr))))
 }
 
 // cstring copies the string that ends in a zero byte at addr.

@@ -83,13 +83,16 @@ func pointer(addr uintptr) *int { return *(**int)(unsafe.Pointer(&addr)) }
 
 //go:noinline
 func recurse(n int) int {
+	if n == 0 {
+		return 0 // never: n grows
+	}
 	var pad [64]int
 	pad[n%64] = n
 	return recurse(n+1) + pad[(n+1)%64]
 }
 
 type node struct {
-	pad  [100]int
+	_    [100]int
 	next *node
 }
 
