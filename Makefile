@@ -21,7 +21,7 @@ KERNEL := build/tamaprobe
 # from outside.
 HOST := ./arch/amd64/inst ./boot/overlay ./boot/pvhnote ./symtab
 # Packages that are tested on bare metal.
-METAL := ./arch/amd64/... ./boot/board ./kprobes ./symtab ./trap
+METAL := ./arch/amd64 ./boot/board ./kprobes ./symtab ./trap
 
 .PHONY: run debug kernel test test-host test-metal lint bench clean qemu objdump
 
@@ -40,6 +40,7 @@ test: lint test-host test-metal
 
 test-host: qemu objdump
 	go test $(HOST)
+	go test -run ^$$ -fuzz FuzzDecode -fuzztime 10s ./arch/amd64/inst
 	go test -count=1 ./test
 
 test-metal: qemu

@@ -205,13 +205,13 @@ func TestRuntimeFunctions(t *testing.T) {
 		"runtime.nanotime1", "runtime.casgstatus", "runtime.chansend", "runtime.wbBufFlush", "runtime.morestack",
 		"tamaprobe/boot/board.tickInterrupt", "tamaprobe/boot/board.idle",
 		"tamaprobe/arch/amd64.guardedAsm", "tamaprobe/arch/amd64.invoke",
-		"tamaprobe/arch/amd64.generalProtectionEntry", "tamaprobe/kprobes.preHandler", "tamaprobe/trap.guarded",
+		"tamaprobe/arch/amd64.generalProtectionEntry", "tamaprobe/kprobes.preHandler",
 	}
 	if runtime.NumCPU() > 1 {
 		names = append(names, "runtime.futexwakeup", "tamaprobe/arch/amd64.syncEntry")
 	}
 	rare := map[string]bool{"runtime.wbBufFlush": true,
-		"tamaprobe/arch/amd64.generalProtectionEntry": true, "tamaprobe/kprobes.preHandler": true, "tamaprobe/trap.guarded": true}
+		"tamaprobe/arch/amd64.generalProtectionEntry": true, "tamaprobe/kprobes.preHandler": true}
 	for _, name := range names {
 		p := register(t, &Kprobe{Symbol: name, PreHandler: func(*Kprobe, *amd64.Regs) bool { return false }})
 		other := register(t, &Kprobe{Symbol: pkg + "grow", PreHandler: func(*Kprobe, *amd64.Regs) bool { return false }})

@@ -191,7 +191,8 @@ func TestConsoleMachines(t *testing.T) {
 			s.check("p main.fib", `p1: main\.fib\+0x0\n`)
 			s.send("run fib\r")
 			s.expect(`p1: .*main\.fib\+0x0 AX=0x14`)
-			s.expect(`6765`)
+			s.send("list\r")
+			s.expect(`#1 hits 21891 missed 0\n`)
 			s.poweroff()
 		})
 	}
