@@ -7,9 +7,10 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tamaprobe/arch/amd64"
-	_ "tamaprobe/boot/board"
+	"tamaprobe/boot/board"
 	"tamaprobe/internal/cputest"
 )
 
@@ -120,5 +121,31 @@ func TestRegisterUnderLoad(t *testing.T) {
 	stop.Store(true)
 	if n := <-done; n == 0 {
 		t.Error("no breakpoints")
+	}
+}
+
+// TamaGo's way to serve device interrupts goes on working: its handlers of vectors
+// from 32 on stay, and it needs NMIs for itself.
+func TestServiceInterrupts(t *testing.T) {
+	if err := Install(); err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan int, 1)
+	go board.CPU.ServiceInterrupts(func(vector int) { served <- vector })
+	for i := range 50 {
+		vector := 40 + i%8
+		for {
+			// An interrupt before the service is ready is lost with TamaGo.
+			board.CPU.LAPIC.IPI(0, vector, 0)
+			select {
+			case got := <-served:
+				if got != vector {
+					t.Fatalf("interrupt %d, want %d", got, vector)
+				}
+			case <-time.After(50 * time.Millisecond):
+				continue
+			}
+			break
+		}
 	}
 }
