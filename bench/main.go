@@ -48,13 +48,13 @@ var benchmarks = []benchmark{
 
 //go:noinline
 func entry(x int) int {
-	var pad [20]int
-	pad[x&15] = x
+	var pad [8]int
+	pad[x&7] = x
 	return use(&pad)
 }
 
 //go:noinline
-func use(p *[20]int) int { return p[3] }
+func use(p *[8]int) int { return p[3] }
 
 // Implemented in target_amd64.s.
 func plain()

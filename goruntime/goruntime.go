@@ -17,6 +17,22 @@ var (
 	// SystemG returns the current M's g0.
 	SystemG func() (g uintptr)
 
+	// Locks returns the address of the current M's count of locks, an int32:
+	// code that is abandoned may have left it too high.
+	Locks func() uintptr
+
+	// HookThrow sets a function that the runtime calls with the reason before
+	// it ends the program because of what the current code did: a fatal error,
+	// a panic on a system stack, an overrun of gsignal's stack, an allocation
+	// or blocking there. The hook must not grow the stack. nil if the runtime
+	// has no such hook: a handler that does one of these then ends the machine.
+	HookThrow func(hook func(reason string))
+
+	// Callers fills pcs with return addresses on the stack of g, from pc and
+	// sp on, in the form of runtime.Callers, and returns how many there are. It
+	// must not allocate. Called in trap context.
+	Callers func(pc, sp, g uintptr, pcs []uintptr) int
+
 	// Goid returns the id of the goroutine that g is or works for: for a g0
 	// or gsignal the M's current goroutine, 0 if there is none.
 	Goid func(g uintptr) uint64

@@ -1,6 +1,8 @@
 package kprobes
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 
 	"tamaprobe/arch/amd64"
@@ -19,7 +21,7 @@ var blacklist = sync.OnceValue(func() map[uintptr]string {
 	var visit func(addr uintptr, reason string)
 	visit = func(addr uintptr, reason string) {
 		fn, ok := symtab.Find(addr)
-		if !ok || list[fn.Entry()] != "" {
+		if !ok || list[fn.Entry()] != "" || growsStack(fn.Entry()) {
 			return
 		}
 		list[fn.Entry()] = reason
@@ -30,21 +32,43 @@ var blacklist = sync.OnceValue(func() map[uintptr]string {
 			}
 			if i.Relative() {
 				if to := i.Target(pc); to < fn.Entry() || to >= fn.End() {
-					if !growsStack(to) {
-						visit(to, "called by "+fn.Name()+", without the reentrancy guard")
-					}
+					visit(to, "called by "+fn.Name()+", without the reentrancy guard")
 				}
 			}
 			pc += uintptr(i.Len)
 		}
 	}
-	for _, root := range amd64.TrapPath() {
-		visit(root, "the entry of the trap path")
+	for _, root := range amd64.UnguardedCode() {
+		if root.Calls {
+			visit(root.Addr, root.Reason)
+		} else if fn, ok := symtab.Find(root.Addr); ok {
+			list[fn.Entry()] = root.Reason
+		}
 	}
-	visit(code(breakpoint), "handles breakpoints before the reentrancy guard is set")
-	visit(code(debug), "handles debug exceptions when the reentrancy guard is dropped")
+	visit(code(resumeHit), "goes on with a hit after a handler failed, and drops the reentrancy guard")
 	return list
 })
+
+// A Blacklisted is a function that cannot be probed.
+type Blacklisted struct {
+	Func   symtab.Func
+	Reason string
+}
+
+// Blacklist returns the functions that cannot be probed, in the order of their
+// addresses. Goroutine context.
+func Blacklist() ([]Blacklisted, error) {
+	if err := start(); err != nil {
+		return nil, err
+	}
+	var bs []Blacklisted
+	for entry, reason := range blacklist() {
+		fn, _ := symtab.Find(entry)
+		bs = append(bs, Blacklisted{fn, reason})
+	}
+	slices.SortFunc(bs, func(a, b Blacklisted) int { return cmp.Compare(a.Func.Entry(), b.Func.Entry()) })
+	return bs, nil
+}
 
 // growsStack reports whether the function at addr is morestack: the trap stack
 // does not grow, and a call of morestack there is an end in itself.

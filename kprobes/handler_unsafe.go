@@ -6,28 +6,62 @@ import (
 	"tamaprobe/arch/amd64"
 )
 
-// preHandler calls p's pre handler. Trap context.
-func preHandler(p *Kprobe, r *amd64.Regs) bool {
-	changed, _ := amd64.Guarded(amd64.FuncPointer(&p.PreHandler), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(r)), 0)
-	return changed&0xff != 0
+// preSaved calls p's pre handler with the SSE registers saved. Trap context.
+//
+//go:nosplit
+func preSaved(p *Kprobe, r *amd64.Regs) bool {
+	return amd64.CallSaved(amd64.FuncPointer(&p.PreHandler), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(r)), 0)&0xff != 0
 }
 
-// postHandler calls p's post handler. Trap context.
-func postHandler(p *Kprobe, r *amd64.Regs) {
-	amd64.Guarded(amd64.FuncPointer(&p.PostHandler), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(r)), 0)
+// postSaved calls p's post handler likewise.
+//
+//go:nosplit
+func postSaved(p *Kprobe, r *amd64.Regs, _ uint64) {
+	amd64.CallSaved(amd64.FuncPointer(&p.PostHandler), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(r)), 0)
 }
 
-// count returns a processor's count of p. The bounds are not checked: the trap
+// faultSaved calls p's fault handler likewise.
+//
+//go:nosplit
+func faultSaved(p *Kprobe, r *amd64.Regs) bool {
+	return amd64.CallSaved(amd64.FuncPointer(&p.FaultHandler), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(r)), uintptr(r.Vector))&0xff != 0
+}
+
+var recordFailureFunc = recordFailure
+
+// recordFailureSaved calls recordFailure likewise.
+//
+//go:nosplit
+func recordFailureSaved(c *cpu, p *Kprobe, r *amd64.Regs) {
+	amd64.CallSaved(amd64.FuncPointer(&recordFailureFunc), uintptr(unsafe.Pointer(c)), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(r)))
+}
+
+// count returns the processor's count of p. The bounds are not checked: the trap
 // path cannot panic. Trap context.
-func (p *Kprobe) count(cpu uint64) *count {
-	return (*count)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(p.counts)), uintptr(cpu)*unsafe.Sizeof(count{})))
+//
+//go:nosplit
+func (c *cpu) count(p *Kprobe) *count {
+	return (*count)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(p.counts)), c.countOffset))
 }
+
+const countSize = unsafe.Sizeof(count{})
+
+// first and next go over the probes of a list: a pointer to where they stand, and nil
+// stands behind the last.
+//
+//go:nosplit
+func (l *probeList) first() **Kprobe { return unsafe.SliceData(l.probes) }
+
+//go:nosplit
+func next(p **Kprobe) **Kprobe { return (**Kprobe)(unsafe.Add(unsafe.Pointer(p), unsafe.Sizeof(*p))) }
 
 // A ref is a pointer that the garbage collector does not see.
 type ref[T any] uintptr
 
+//go:nosplit
 func refTo[T any](p *T) ref[T] { return ref[T](unsafe.Pointer(p)) }
 
+//go:nosplit
 func (r ref[T]) get() *T { return *(**T)(unsafe.Pointer(&r)) }
 
 // code returns the address of the machine code of a function value.

@@ -4,121 +4,249 @@ import (
 	"tamaprobe/arch/amd64"
 )
 
-// The way of a hit: package trap calls breakpoint, and after a single step debug.
+// The way of a hit: the entry code calls breakpoint, and after a single step debug.
 //
 // The reentrancy guard is cpu.site: while it is set, a hit on the same processor
 // misses. What runs before it is set and after it is dropped must not be probed
-// itself. That is what breakpoint and debug call directly, found by following the
-// calls in their machine code (see blacklist.go). What they do under the guard
-// they call through the function values below, which is where that search stops.
-var (
-	runHandlers     = (*cpu).runHandlers
-	runPostHandlers = (*cpu).runPostHandlers
-)
+// itself: that is found by following the calls in the machine code from the entry
+// on, see blacklist.go. None of it checks the stack (nosplit): a handler may have used up
+// the trap stack. None uses SSE registers, which hold the interrupted code's values.
 
 // A cpu is the state of a processor between a hit and its end. It must not hold
 // pointers that the garbage collector knows: storing one could need a write
 // barrier, which the trap path must not run. What it refers to stays reachable
 // through the table until no processor is in the trap path.
 type cpu struct {
-	site     ref[site] // the probes being hit: the reentrancy guard
-	list     ref[probeList]
-	stepping bool // the instruction is being single-stepped
+	list     ref[probeList]  // the probes being hit: the reentrancy guard
+	regs     ref[amd64.Regs] // of the exception whose handlers run
+	current  ref[*Kprobe]    // where in the list the probe stands whose handler runs
+	phase    phase
+	stepping bool       // the instruction is being single-stepped
+	failing  bool       // a failure of a handler is being dealt with
+	locks    int32      // the interrupted code's count of runtime locks
+	locksAt  ref[int32] // where that is
 	flags    uint64
 	guard    amd64.Guard
-	_        [88]byte // a cache line of its own, and the next one
+
+	countOffset uintptr // of the processor's counts in a probe's
+
+	_ [192]byte // up to a power of two: a cache line of its own, and the next one
 }
+
+// A phase says which handlers run.
+type phase uint8
+
+const (
+	phasePre phase = iota
+	phasePost
+	phaseFault // of an exception of the probed instruction
+)
+
+func (p phase) String() string { return [...]string{"pre", "post", "fault"}[p] }
 
 var cpus [amd64.MaxCPU]cpu
 
-// breakpoint is called for every INT3. Trap context, unguarded.
-func breakpoint(r *amd64.Regs) bool {
-	r.PC-- // of the INT3
-	s := lookup(uintptr(r.PC))
-	if s == nil {
-		if amd64.Poking(r) {
-			return true // gone, or going to be: execute what is there now
+// cpuOf returns the state of r's processor.
+//
+//go:nosplit
+func cpuOf(r *amd64.Regs) *cpu { return &cpus[r.CPU%amd64.MaxCPU] }
+
+// breakpoint is called for every INT3, with r.PC its address. Trap context,
+// unguarded.
+//
+// Every instruction counts here: preHandlers is spelled out. For the same reason it keeps little in variables: the handlers preserve no
+// registers.
+//
+//go:nosplit
+func breakpoint(r *amd64.Regs, state uintptr) bool {
+	l := lookup(uintptr(r.PC))
+	if l == nil {
+		return amd64.Poking(r)
+	}
+	c := ref[cpu](state).get()
+	if l.entry {
+		guard, counts := l.site.point.Enter(r)
+		if !counts {
+			l.site.point.Restart(r, guard)
+			return true
 		}
-		// It may have been registered since the first look.
-		if s = lookup(uintptr(r.PC)); s == nil {
-			r.PC++
-			return false
+		if c.list != 0 {
+			return c.miss(l, r, guard)
+		}
+		c.guard = guard
+	} else if c.list != 0 {
+		return c.miss(l, r, 0)
+	}
+	c.begin(l, r)
+	for at := l.first(); ; at = next(c.current.get()) {
+		p := *at
+		if p == nil {
+			break
+		}
+		c.current = refTo(at)
+		if p.off != 0 {
+			continue
+		}
+		c.count(p).handled++
+		if p.pre(p, r) && c.leaves(r) {
+			return true
 		}
 	}
-	guard, counts := s.point.Enter(r)
-	if !counts {
-		s.point.Resume(r, guard)
+	l = c.list.get()
+	if pc := l.resume; pc != 0 {
+		r.PC = uint64(pc)
+		c.list = 0
 		return true
 	}
-	c := &cpus[r.CPU%amd64.MaxCPU]
-	if c.site != 0 {
-		for _, p := range s.active.Load().probes {
-			p.count(r.CPU).missed++
-		}
-		s.point.Resume(r, guard)
-		return true
-	}
-	c.site = refTo(s)
-	c.guard = guard
-	if runHandlers(c, r) {
-		s.point.Resume(r, guard)
-	}
-	if !c.stepping {
-		c.site = 0
+	return c.execute(l, r)
+}
+
+// miss counts a hit inside a handler.
+//
+//go:nosplit
+func (c *cpu) miss(l *probeList, r *amd64.Regs, guard amd64.Guard) bool {
+	c.missed(l.first())
+	if !l.site.point.Resume(r, guard) {
+		amd64.Deliver(r)
 	}
 	return true
 }
 
-// runHandlers calls the pre handlers, and if there are post handlers lets the
-// instruction be executed. It reports whether the instruction is still to be
-// executed, with no one waiting for its end. Guarded.
-func (c *cpu) runHandlers(r *amd64.Regs) (resume bool) {
-	s := c.site.get()
-	list := s.active.Load()
-	for i, p := range list.probes {
-		p.count(r.CPU).handled++
-		if p.PreHandler != nil && preHandler(p, r) {
-			// The others do not see this hit.
-			for _, p := range list.probes[i+1:] {
-				p.count(r.CPU).missed++
-			}
-			return false
+// begin sets the reentrancy guard, and remembers what resumeHit needs.
+//
+//go:nosplit
+func (c *cpu) begin(l *probeList, r *amd64.Regs) {
+	c.list = refTo(l)
+	c.regs = refTo(r)
+	c.locks = *c.locksAt.get()
+}
+
+// point is the instruction that is hit. Guarded.
+//
+//go:nosplit
+func (c *cpu) point() *amd64.Point { return &c.list.get().site.point }
+
+// preHandlers calls the pre handlers from at on, and lets the instruction be executed.
+// Guarded; drops the guard unless the instruction is stepped.
+//
+//go:nosplit
+func (c *cpu) preHandlers(r *amd64.Regs, at **Kprobe) bool {
+	for ; ; at = next(c.current.get()) {
+		p := *at
+		if p == nil {
+			return c.execute(c.list.get(), r)
+		}
+		c.current = refTo(at)
+		if p.off != 0 {
+			continue
+		}
+		c.count(p).handled++
+		if p.pre(p, r) && c.leaves(r) {
+			return true
 		}
 	}
-	if !list.post {
+}
+
+// leaves ends the hit if execution goes on elsewhere, after a handler said so, and
+// reports that. With the probed instruction it cannot, that would be hit again.
+// Guarded; drops the guard.
+//
+//go:nosplit
+func (c *cpu) leaves(r *amd64.Regs) bool {
+	if uintptr(r.PC) == c.point().Addr() {
+		return false
+	}
+	c.missed(next(c.current.get())) // the others do not see this hit
+	c.list = 0
+	return true
+}
+
+// execute lets the instruction be executed. Guarded; drops the guard unless it is
+// stepped.
+//
+//go:nosplit
+func (c *cpu) execute(l *probeList, r *amd64.Regs) bool {
+	if l.post {
+		return c.step(l, r)
+	}
+	if !l.site.point.Resume(r, c.guard) {
+		return c.instructionFault(r)
+	}
+	c.list = 0
+	return true
+}
+
+// step lets the instruction be executed with post handlers waiting for its end.
+// Guarded.
+//
+//go:nosplit
+func (c *cpu) step(l *probeList, r *amd64.Regs) bool {
+	c.flags = r.Flags
+	if l.plain {
+		l.site.point.StepCopy(r)
+		c.stepping = true
 		return true
 	}
-	c.list = refTo(list)
-	c.flags = r.Flags
-	if s.point.Step(r, c.guard) {
-		c.runPostHandlers(r)
-	} else {
-		c.stepping = true
+	done, ok := l.site.point.Step(r, c.guard)
+	switch {
+	case !ok:
+		return c.instructionFault(r)
+	case done:
+		return c.postHandlers(r, l.first())
 	}
-	return false
+	c.stepping = true
+	return true
 }
 
 // debug is called for every debug exception. Trap context; guarded if it is the
 // end of a single step.
-func debug(r *amd64.Regs) bool {
-	c := &cpus[r.CPU%amd64.MaxCPU]
+//
+//go:nosplit
+func debug(r *amd64.Regs, state uintptr) bool {
+	c := ref[cpu](state).get()
 	if !c.stepping {
 		return false
 	}
-	if c.site.get().point.Stepped(r, c.flags) {
-		c.stepping = false
-		runPostHandlers(c, r)
-		c.site = 0
+	l := c.list.get()
+	if !l.site.point.Stepped(r, c.flags) {
+		return true
 	}
+	c.stepping = false
+	c.regs = refTo(r)
+	c.locks = *c.locksAt.get()
+	return c.postHandlers(r, l.first())
+}
+
+// postHandlers calls the post handlers from at on. Guarded; drops the guard.
+//
+//go:nosplit
+func (c *cpu) postHandlers(r *amd64.Regs, at **Kprobe) bool {
+	c.phase = phasePost
+	for ; ; at = next(c.current.get()) {
+		p := *at
+		if p == nil {
+			break
+		}
+		c.current = refTo(at)
+		if p.post != nil && p.off == 0 {
+			p.post(p, r, 0)
+		}
+	}
+	c.phase = phasePre
+	if l := c.list.get(); !l.plain {
+		l.site.point.Next(r, c.guard)
+	}
+	c.list = 0
 	return true
 }
 
-// runPostHandlers calls the post handlers. Guarded.
-func (c *cpu) runPostHandlers(r *amd64.Regs) {
-	for _, p := range c.list.get().probes {
-		if p.PostHandler != nil {
-			postHandler(p, r)
+// missed counts a missed hit for the probes from at on.
+//
+//go:nosplit
+func (c *cpu) missed(at **Kprobe) {
+	for ; *at != nil; at = next(at) {
+		if p := *at; p.off == 0 {
+			c.count(p).missed++
 		}
 	}
-	c.site.get().point.Next(r, c.guard)
 }

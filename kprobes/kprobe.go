@@ -14,6 +14,11 @@
 // change registers and memory. They must not block, allocate, or store pointers
 // into the heap, and have about 24 KiB of stack.
 //
+// A handler that breaks these rules, or faults, is abandoned where it is: its probe
+// is disabled, the failure is logged with a traceback, and the kernel and the probed
+// code go on. What cannot be noticed is a pointer stored into the heap
+// while the garbage collector runs. What the handler had locked stays locked.
+//
 // A probe that is hit while another one's handler runs on the same processor
 // misses: the instruction is executed, the handlers are not called, and Nmissed
 // counts. So handlers may call functions that are probed.
@@ -49,11 +54,57 @@ type Kprobe struct {
 	// PostHandler is called after the instruction was executed. flags is 0.
 	PostHandler func(p *Kprobe, r *amd64.Regs, flags uint64)
 
-	site *site // while it is registered
+	// FaultHandler is called for an exception in one of this probe's handlers,
+	// with the registers where it happened, and for one that the probed
+	// instruction causes, as if that had been executed in its place. It
+	// returns whether it dealt with it: execution then goes on with the
+	// registers as they are left.
+	FaultHandler func(p *Kprobe, r *amd64.Regs, vector amd64.Vector) bool
+
+	// Flags: FlagDisabled registers the probe without enabling it.
+	Flags Flags
+
+	site *site // while it is registered; guarded by mu
+
+	disabled bool // guarded by mu
+	faulted  bool // a handler failed; guarded by mu
+
+	// off is 1 after a handler failed: hits ignore the probe from then on.
+	off uint32
+
+	// pre and post are PreHandler and PostHandler as hits call them; pre is never
+	// nil.
+	pre  func(p *Kprobe, r *amd64.Regs) bool
+	post func(p *Kprobe, r *amd64.Regs, flags uint64)
 
 	// counts are by processor, so that none waits for another's cache line.
 	counts []count
 }
+
+// Flags are a probe's state.
+type Flags uint32
+
+const (
+	FlagDisabled Flags = 1 << iota // handlers are not called, and hits not counted
+	FlagFaulted                    // disabled because a handler failed; never set by the user
+)
+
+// State returns the probe's flags as they are now: the Flags field is only what it is
+// registered with. Goroutine context.
+func (p *Kprobe) State() (f Flags) {
+	mu.Lock()
+	defer mu.Unlock()
+	reportFailures()
+	if p.disabled {
+		f |= FlagDisabled
+	}
+	if p.faulted {
+		f |= FlagFaulted
+	}
+	return f
+}
+
+func noPreHandler(*Kprobe, *amd64.Regs) bool { return false }
 
 // A count is one processor's. Its fields are written by that processor alone, in
 // the trap path, each by a single instruction.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"tamaprobe/arch/amd64"
 	"tamaprobe/arch/amd64/inst"
 	_ "tamaprobe/boot/board"
+	"tamaprobe/internal/cputest"
 	"tamaprobe/symtab"
 )
 
@@ -204,14 +206,15 @@ func TestRuntimeFunctions(t *testing.T) {
 		"runtime.gcDrain", "runtime.systemstack", "runtime.mcall", "runtime.gogo", "runtime.newstack", "runtime.copystack",
 		"runtime.nanotime1", "runtime.casgstatus", "runtime.chansend", "runtime.wbBufFlush", "runtime.morestack",
 		"tamaprobe/boot/board.tickInterrupt", "tamaprobe/boot/board.idle",
-		"tamaprobe/arch/amd64.guardedAsm", "tamaprobe/arch/amd64.invoke",
-		"tamaprobe/arch/amd64.generalProtectionEntry", "tamaprobe/kprobes.preHandler",
+		"tamaprobe/arch/amd64.callSavedAsm", "tamaprobe/arch/amd64.trapEntry", "tamaprobe/trap.dispatch",
+		"tamaprobe/arch/amd64.generalProtectionEntry", "tamaprobe/kprobes.preSaved",
 	}
 	if runtime.NumCPU() > 1 {
 		names = append(names, "runtime.futexwakeup", "tamaprobe/arch/amd64.syncEntry")
 	}
-	rare := map[string]bool{"runtime.wbBufFlush": true,
-		"tamaprobe/arch/amd64.generalProtectionEntry": true, "tamaprobe/kprobes.preHandler": true}
+	rare := map[string]bool{"runtime.wbBufFlush": true, "tamaprobe/arch/amd64.callSavedAsm": true,
+		"tamaprobe/arch/amd64.trapEntry": true, "tamaprobe/trap.dispatch": true,
+		"tamaprobe/arch/amd64.generalProtectionEntry": true, "tamaprobe/kprobes.preSaved": true}
 	for _, name := range names {
 		p := register(t, &Kprobe{Symbol: name, PreHandler: func(*Kprobe, *amd64.Regs) bool { return false }})
 		other := register(t, &Kprobe{Symbol: pkg + "grow", PreHandler: func(*Kprobe, *amd64.Regs) bool { return false }})
@@ -299,41 +302,37 @@ func TestEntryCountsOnce(t *testing.T) {
 // A repeated string instruction is one hit, with and without post handler.
 func TestRepeat(t *testing.T) {
 	var rep uintptr
-	for _, pc := range instructions(t, "runtime.memmove") {
-		i, _ := inst.Decode(amd64.OriginalText(pc))
-		if i.Prefix&inst.PrefixRep != 0 && i.Opcode == 0xa5 { // REP MOVSQ
+	for _, pc := range instructions(t, "tamaprobe/internal/cputest.CopyWords") {
+		if i, _ := inst.Decode(amd64.OriginalText(pc)); i.Prefix&inst.PrefixRep != 0 {
 			rep = pc
 			break
 		}
 	}
-	if rep == 0 {
-		t.Fatal("no REP MOVSQ in memmove")
-	}
-	src, dst := make([]byte, 2000), make([]byte, 2000)
+	var src, dst [100]uint64
 	for i := range src {
-		src[i] = byte(i * 3)
+		src[i] = uint64(i * 3)
 	}
 	for _, post := range []bool{false, true} {
-		count := uint64(0)
+		pres, posts := uint64(0), uint64(0)
 		p := &Kprobe{Addr: rep, PreHandler: func(_ *Kprobe, r *amd64.Regs) bool {
-			if r.DI == uint64(uintptr(unsafe.Pointer(&dst[0]))) {
-				count++
-			}
+			pres++
 			return false
 		}}
 		if post {
-			p.PostHandler = func(*Kprobe, *amd64.Regs, uint64) {}
+			p.PostHandler = func(_ *Kprobe, r *amd64.Regs, _ uint64) { posts += r.CX + 1 }
 		}
 		register(t, p)
-		clear(dst)
-		copy(dst, src)
-		unregister(t, p)
-		if !bytes.Equal(src, dst) {
-			t.Errorf("post %v: copied wrongly", post)
+		for n := range src {
+			clear(dst[:])
+			cputest.CopyWords(&dst[0], &src[0], n)
+			if !slices.Equal(src[:n], dst[:n]) || slices.ContainsFunc(dst[n:], func(v uint64) bool { return v != 0 }) {
+				t.Errorf("post %v: copied %d words wrongly", post, n)
+			}
 		}
-		t.Logf("post %v: %d hits for the copy, %d in all", post, count, p.Nhit())
-		if count > 1 {
-			t.Errorf("post %v: %d hits for one copy", post, count)
+		unregister(t, p)
+		checkCounts(t, p, 100, 0)
+		if pres != 100 || post && posts != 100 {
+			t.Errorf("post %v: %d and %d calls", post, pres, posts)
 		}
 	}
 }
@@ -366,7 +365,9 @@ func TestRegisterErrors(t *testing.T) {
 		{"twice", registered, syscall.EBUSY, "already registered"},
 		{"trap entry", &Kprobe{Symbol: "tamaprobe/arch/amd64.breakpointEntry"}, syscall.EINVAL, "cannot be probed"},
 		{"trap path", &Kprobe{Symbol: pkg + "breakpoint", Offset: 0}, syscall.EINVAL, "cannot be probed"},
-		{"dispatch", &Kprobe{Symbol: "tamaprobe/trap.dispatch"}, syscall.EINVAL, "cannot be probed"},
+		{"called in the trap path", &Kprobe{Symbol: "tamaprobe/arch/amd64.(*Point).Enter"}, syscall.EINVAL, "cannot be probed"},
+		{"NMI", &Kprobe{Symbol: "github.com/usbarmory/tamago/amd64.handleNMI"}, syscall.EINVAL, "cannot be probed"},
+		{"flags", &Kprobe{Symbol: pkg + "probed", Flags: FlagFaulted}, syscall.EINVAL, "flags"},
 		{"int3", &Kprobe{Addr: fn.End() - 1}, syscall.EINVAL, "INT3"},
 		{"int", &Kprobe{Symbol: "runtime.abort"}, syscall.EINVAL, "software interrupt"},
 	} {
@@ -432,76 +433,4 @@ func TestRegisterUnderLoad(t *testing.T) {
 	}
 	stop.Store(true)
 	wg.Wait()
-}
-
-// The trap path up to the guard is short, and consists of our own code: nothing
-// there can panic, allocate, or lock.
-func TestBlacklist(t *testing.T) {
-	if err := start(); err != nil {
-		t.Fatal(err)
-	}
-	list := blacklist()
-	for entry, reason := range list {
-		f, _ := symtab.Find(entry)
-		if !strings.HasPrefix(f.Name(), "tamaprobe/") {
-			t.Errorf("%s: %s", f.Name(), reason)
-		}
-	}
-	for _, name := range []string{"breakpoint", "debug"} {
-		if list[symtab.Lookup(pkg + name)[0].Entry()] == "" {
-			t.Errorf("%s is not blacklisted", name)
-		}
-	}
-	for _, name := range []string{"(*cpu).runHandlers", "(*cpu).runPostHandlers", "preHandler", "Register"} {
-		if reason := list[symtab.Lookup(pkg + name)[0].Entry()]; reason != "" {
-			t.Errorf("%s is blacklisted: %s", name, reason)
-		}
-	}
-	t.Logf("%d functions", len(list))
-}
-
-// Before the guard is set and the SSE registers are saved, no code may use them.
-func TestTrapPathUsesNoSSE(t *testing.T) {
-	if err := start(); err != nil {
-		t.Fatal(err)
-	}
-	guarded := map[string]bool{"(*cpu).runHandlers": true, "(*cpu).runPostHandlers": true, "preHandler": true, "postHandler": true}
-	entries := make(map[uintptr]bool)
-	for entry := range blacklist() {
-		entries[entry] = true
-	}
-	for name := range guarded {
-		for _, f := range symtab.Lookup(pkg + name) {
-			entries[f.Entry()] = true
-		}
-	}
-	for entry := range entries {
-		f, _ := symtab.Find(entry)
-		switch f.Name() {
-		case "tamaprobe/arch/amd64.report": // does not return
-			continue
-		}
-		for pc := f.Entry(); pc < f.End(); {
-			code := amd64.OriginalText(pc)
-			i, err := inst.Decode(code)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s := inst.Text(code, uint64(pc), symtab.Symname); i.UsesSSE() && !afterFatal(f, pc) {
-				t.Errorf("%s+%#x: %s", f.Name(), pc-f.Entry(), s)
-			}
-			pc += uintptr(i.Len)
-		}
-	}
-}
-
-// afterFatal reports whether the instruction at pc follows a call of amd64.Fatal,
-// which does not return, directly: the compiler restores Go's ABI there.
-func afterFatal(f symtab.Func, pc uintptr) bool {
-	call, err := inst.Decode(amd64.OriginalText(pc - 5))
-	if err != nil || call.Flow != inst.FlowCall {
-		return false
-	}
-	to, ok := symtab.Find(call.Target(pc - 5))
-	return ok && to.Name() == "tamaprobe/arch/amd64.Fatal"
 }

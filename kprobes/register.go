@@ -11,8 +11,14 @@ import (
 	"tamaprobe/trap"
 )
 
-// mu is held while probes are registered and unregistered. No hit waits for it.
-var mu sync.Mutex
+// mu is held while probes are registered, unregistered, enabled and disabled. No hit
+// waits for it.
+var (
+	mu         sync.Mutex
+	registered = sync.NewCond(&mu)       // sites is not empty
+	sites      = make(map[uintptr]*site) // all, by address
+	enabled    = true                    // see SetEnabled
+)
 
 // start prepares the engine at the first registration.
 var start = sync.OnceValue(func() error {
@@ -21,51 +27,139 @@ var start = sync.OnceValue(func() error {
 	}
 	initTable()
 	initBoundaries()
-	if err := trap.Register(amd64.VectorBreakpoint, &trap.Notifier{
-		Name: "kprobes", Priority: trap.PriorityProbe, Handle: breakpoint, Integer: true,
-	}); err != nil {
-		return err
+	failureRings = make([]failureRing, amd64.CPULimit())
+	for _, v := range faultVectors {
+		if err := trap.Register(v, &trap.Notifier{
+			Name: "kprobes", Priority: trap.PriorityProbe, Handle: fault, Integer: true,
+		}); err != nil {
+			return err
+		}
 	}
-	return trap.Register(amd64.VectorDebug, &trap.Notifier{
-		Name: "kprobes", Priority: trap.PriorityProbe, Handle: debug, Integer: true,
-	})
+	for i := range amd64.CPULimit() {
+		cpus[i].locksAt = refTo(amd64.Locks(i))
+		cpus[i].countOffset = uintptr(i) * countSize
+	}
+	amd64.SetProbeHandlers(breakpoint, debug, func(cpu int) uintptr { return uintptr(refTo(&cpus[cpu])) })
+	amd64.HookThrow()
+	go reporter()
+	return nil
 })
 
 // Register puts a probe in place. When it returns, every execution of the
 // instruction on any processor hits the probe. Goroutine context.
-func Register(p *Kprobe) error {
+func Register(p *Kprobe) error { return RegisterAll([]*Kprobe{p}) }
+
+// RegisterAll registers several probes, or none of them if one cannot be. That takes
+// less time than to register them one by one. Goroutine context.
+func RegisterAll(ps []*Kprobe) error {
 	mu.Lock()
 	defer mu.Unlock()
-	s, err := add(p)
-	if err != nil {
-		return err
+	reportFailures()
+	touched := make([]*site, 0, len(ps))
+	for i, p := range ps {
+		s, err := add(p)
+		if err != nil {
+			drop(ps[:i])
+			return err
+		}
+		touched = append(touched, s)
 	}
-	if len(s.probes) == 1 {
-		amd64.SetBreakpoints([]*amd64.Point{s.point}, true)
+	touched = unique(touched)
+	for _, s := range touched {
+		s.publish()
+	}
+	if slices.ContainsFunc(touched, func(s *site) bool { return s.wanted() != s.armed }) {
+		arm(touched...)
 	}
 	return nil
 }
 
+// unique removes the repetitions from a list of sites.
+func unique(list []*site) []*site {
+	seen := make(map[*site]bool, len(list))
+	return slices.DeleteFunc(list, func(s *site) bool {
+		was := seen[s]
+		seen[s] = true
+		return was
+	})
+}
+
 // Unregister takes a probe away. When it returns, none of its handlers runs or
 // will run. Goroutine context.
-func Unregister(p *Kprobe) error {
+func Unregister(p *Kprobe) error { return UnregisterAll([]*Kprobe{p}) }
+
+// UnregisterAll unregisters several probes. The error is about those that are not
+// registered; the others are unregistered all the same. Goroutine context.
+func UnregisterAll(ps []*Kprobe) error {
 	mu.Lock()
 	defer mu.Unlock()
+	reportFailures()
+	var errs []error
+	known := make([]*Kprobe, 0, len(ps))
+	seen := make(map[*Kprobe]bool, len(ps))
+	for _, p := range ps {
+		if p.site == nil || seen[p] {
+			errs = append(errs, failed("unregister", p, syscall.EINVAL, "the probe is not registered"))
+			continue
+		}
+		seen[p] = true
+		known = append(known, p)
+	}
+	drop(known)
+	return errors.Join(errs...)
+}
+
+// Enable makes hits call a probe's handlers again, also after one of them failed.
+// Goroutine context.
+func Enable(p *Kprobe) error { return setDisabled("enable", p, false) }
+
+// Disable keeps hits from calling a probe's handlers, and from being counted. When
+// it returns, none of its handlers runs. Goroutine context.
+func Disable(p *Kprobe) error { return setDisabled("disable", p, true) }
+
+func setDisabled(op string, p *Kprobe, disabled bool) error {
+	mu.Lock()
+	defer mu.Unlock()
+	reportFailures()
 	s := p.site
 	if s == nil {
-		return failed("unregister", p, syscall.EINVAL, "the probe is not registered")
+		return failed(op, p, syscall.EINVAL, "the probe is not registered")
 	}
-	s.probes = slices.DeleteFunc(s.probes, func(q *Kprobe) bool { return q == p })
-	s.publish()
-	p.site = nil
-	if len(s.probes) > 0 {
-		amd64.SyncCores()
+	if p.disabled == disabled {
 		return nil
 	}
-	amd64.SetBreakpoints([]*amd64.Point{s.point}, false)
-	enter(s.point.Addr(), nil)
-	s.point.Release()
+	p.disabled = disabled
+	if !disabled {
+		p.faulted = false
+		p.off = 0
+	}
+	s.publish()
+	arm(s)
 	return nil
+}
+
+// SetEnabled arms or disarms all probes, those registered later included. What is
+// enabled or disabled by itself stays so. When it returns after disarming, no
+// handler runs. Goroutine context.
+func SetEnabled(on bool) {
+	mu.Lock()
+	defer mu.Unlock()
+	if start() != nil || enabled == on {
+		return
+	}
+	enabled = on
+	all := make([]*site, 0, len(sites))
+	for _, s := range sites {
+		all = append(all, s)
+	}
+	arm(all...)
+}
+
+// Enabled returns what SetEnabled set: true at first. Goroutine context.
+func Enabled() bool {
+	mu.Lock()
+	defer mu.Unlock()
+	return enabled
 }
 
 // add adds p to the site at its address, which it creates if there is none. mu is
@@ -78,65 +172,122 @@ func add(p *Kprobe) (*site, error) {
 	if p.site != nil {
 		return nil, failed(op, p, syscall.EBUSY, "the probe is already registered")
 	}
-	addr, err := p.resolve(op)
+	if p.Flags&^FlagDisabled != 0 {
+		return nil, failed(op, p, syscall.EINVAL, "flags %#x cannot be set", p.Flags&^FlagDisabled)
+	}
+	addr, fn, err := p.resolve(op)
 	if err != nil {
 		return nil, err
 	}
-	s := lookup(addr)
+	s := sites[addr]
 	if s == nil {
-		fn, _ := symtab.Find(addr)
-		point, err := amd64.NewPoint(addr, addr == fn.Entry())
-		if err != nil {
+		s = new(site)
+		if err := s.point.Prepare(addr, addr == fn.Entry()); err != nil {
 			var perr *amd64.PointError
 			if errors.As(err, &perr) {
 				return nil, failed(op, p, perr.Errno, "%s", perr.Reason)
 			}
 			return nil, failed(op, p, syscall.EINVAL, "%v", err)
 		}
-		s = &site{point: point}
+		s.publish()
+		sites[addr] = s
+		s.neighbor()
+		if len(sites) == 1 {
+			registered.Signal()
+		}
 	}
+	p.prepare()
 	p.Addr = addr
 	p.site = s
-	p.counts = make([]count, amd64.NumCPU())
 	s.probes = append(s.probes, p)
-	s.publish()
-	enter(addr, s)
 	return s, nil
 }
 
-// resolve returns the address that p names, if a probe can be there.
-func (p *Kprobe) resolve(op string) (uintptr, error) {
-	addr := p.Addr
+// prepare sets what hits use of p. mu is held.
+func (p *Kprobe) prepare() {
+	p.disabled = p.Flags&FlagDisabled != 0
+	p.faulted = false
+	p.off = 0
+	p.counts = make([]count, amd64.CPULimit())
+	p.pre, p.post = p.PreHandler, p.PostHandler
+	switch {
+	case p.pre == nil:
+		p.pre = noPreHandler
+	case usesSSE(code(p.pre)):
+		p.pre = preSaved
+	}
+	if p.post != nil && usesSSE(code(p.post)) {
+		p.post = postSaved
+	}
+}
+
+// drop takes registered probes away. mu is held.
+func drop(ps []*Kprobe) {
+	touched := make([]*site, 0, len(ps))
+	gone := make(map[*Kprobe]bool, len(ps))
+	for _, p := range ps {
+		gone[p] = true
+		touched = append(touched, p.site)
+		p.site = nil
+	}
+	touched = unique(touched)
+	var free []*amd64.Point
+	for _, s := range touched {
+		s.probes = slices.DeleteFunc(s.probes, func(p *Kprobe) bool { return gone[p] })
+		s.publish()
+	}
+	if len(touched) > 0 {
+		arm(touched...)
+	}
+	for _, s := range touched {
+		if len(s.probes) == 0 {
+			delete(sites, s.point.Addr())
+			enter(s.point.Addr(), nil)
+			s.neighbor()
+			free = append(free, &s.point)
+		}
+	}
+	amd64.Release(free)
+	// A handler may have failed before it stopped.
+	reportFailures()
+}
+
+// resolve returns the address that p names, and the function there, if a probe can be
+// there. mu is held.
+func (p *Kprobe) resolve(op string) (addr uintptr, fn symtab.Func, err error) {
+	addr = p.Addr
 	switch {
 	case p.Symbol != "" && p.Addr != 0:
-		return 0, failed(op, p, syscall.EINVAL, "both a symbol and an address (%#x) are given", p.Addr)
+		return 0, fn, failed(op, p, syscall.EINVAL, "both a symbol and an address (%#x) are given", p.Addr)
 	case p.Symbol != "":
 		fns := symtab.Lookup(p.Symbol)
 		switch len(fns) {
 		case 0:
-			return 0, failed(op, p, syscall.ENOENT, "no such symbol")
+			return 0, fn, failed(op, p, syscall.ENOENT, "no such symbol")
 		case 1:
 		default:
-			return 0, failed(op, p, syscall.EADDRNOTAVAIL, "the symbol is ambiguous: %d functions have the name", len(fns))
+			return 0, fn, failed(op, p, syscall.EADDRNOTAVAIL, "the symbol is ambiguous: %d functions have the name", len(fns))
 		}
-		if p.Offset >= fns[0].End()-fns[0].Entry() {
-			return 0, failed(op, p, syscall.EINVAL, "the offset is beyond the end of the function (%#x)", fns[0].End()-fns[0].Entry())
+		fn = fns[0]
+		if p.Offset >= fn.End()-fn.Entry() {
+			return 0, fn, failed(op, p, syscall.EINVAL, "the offset is beyond the end of the function (%#x)", fn.End()-fn.Entry())
 		}
-		addr = fns[0].Entry() + p.Offset
+		addr = fn.Entry() + p.Offset
 	case p.Addr == 0:
-		return 0, failed(op, p, syscall.EINVAL, "neither a symbol nor an address is given")
+		return 0, fn, failed(op, p, syscall.EINVAL, "neither a symbol nor an address is given")
 	case p.Offset != 0:
-		return 0, failed(op, p, syscall.EINVAL, "an offset (%#x) goes with a symbol", p.Offset)
-	}
-	fn, ok := symtab.Find(addr)
-	if !ok {
-		return 0, failed(op, p, syscall.EINVAL, "the address is not in the text")
+		return 0, fn, failed(op, p, syscall.EINVAL, "an offset (%#x) goes with a symbol", p.Offset)
+	default:
+		var ok bool
+		if fn, ok = symtab.Find(addr); !ok {
+			return 0, fn, failed(op, p, syscall.EINVAL, "the address is not in the text")
+		}
 	}
 	if reason, ok := blacklisted(fn); ok {
-		return 0, failed(op, p, syscall.EINVAL, "%s cannot be probed: %s", fn.Name(), reason)
+		return 0, fn, failed(op, p, syscall.EINVAL, "%s cannot be probed: %s", fn.Name(), reason)
 	}
 	if !isBoundary(fn, addr) {
-		return 0, failed(op, p, syscall.EILSEQ, "not the start of an instruction")
+		return 0, fn, failed(op, p, syscall.EILSEQ, "not the start of an instruction")
 	}
-	return addr, nil
+	return addr, fn, nil
 }

@@ -1,6 +1,7 @@
 // Package trap receives the processor's exceptions and offers them to whoever
 // registered for them. What nobody claims is fatal: it is reported and ends the
-// machine.
+// machine. Breakpoints and debug exceptions are offered to the probe handlers
+// first, see package amd64.
 //
 // The package knows nothing of probes.
 package trap
@@ -109,8 +110,10 @@ var install = sync.OnceValue(func() error {
 // processors are up; further calls do nothing. Goroutine context.
 func Install() error { return install() }
 
-// dispatch is called for every exception. Trap context, before any guard
-// against reentrancy: no SSE registers.
+// dispatch is called for every exception that the probe handlers leave. Trap
+// context: no SSE registers, and no check of the stack, which may be at its end.
+//
+//go:nosplit
 func dispatch(r *amd64.Regs) {
 	if c := chains[r.Vector%amd64.NumExceptions].Load(); c != nil {
 		for _, n := range c.notifiers {
@@ -118,7 +121,7 @@ func dispatch(r *amd64.Regs) {
 				if n.Handle(r) {
 					return
 				}
-			} else if guarded(n, r) {
+			} else if handleSaved(n, r) {
 				return
 			}
 		}

@@ -12,21 +12,25 @@ import "unsafe"
 // code, set in assembly.
 
 var (
-	guarded   = funcAt[func(fn unsafe.Pointer, a, b, c uintptr) (uintptr, bool)](&guardedCode)
-	readCR2   = funcAt[func() uintptr](&readCR2Code)
-	tryLoad64 = funcAt[func(addr uintptr) (uint64, bool)](&tryLoad64Code)
-	tryLoad8  = funcAt[func(addr uintptr) (uint8, bool)](&tryLoad8Code)
+	callSaved    = funcAt[func(fn unsafe.Pointer, a, b, c uintptr) uintptr](&callSavedCode)
+	restoreSaved = funcAt[func(area uintptr)](&restoreSavedCode)
+	readCR2      = funcAt[func() uintptr](&readCR2Code)
+	tryLoad64    = funcAt[func(addr uintptr) (uint64, bool)](&tryLoad64Code)
+	tryLoad8     = funcAt[func(addr uintptr) (uint8, bool)](&tryLoad8Code)
+	compareFlags = funcAt[func(a, b uint64) uint64](&compareFlagsCode)
+	throwing     = funcAt[func(reason string)](&throwingCode)
 )
 
-var guardedCode, abandonedCode, readCR2Code, tryLoad64Code, tryLoad8Code, tryLoadFailedCode uintptr
+var callSavedCode, restoreSavedCode, readCR2Code, tryLoad64Code, tryLoad8Code, tryLoadFailedCode,
+	compareFlagsCode, throwingCode, throwCode uintptr
 
 // funcAt makes a function value of code's address.
 func funcAt[F any](code *uintptr) F {
 	return *(*F)(unsafe.Pointer(&code))
 }
 
-// guardedAsm is not to be called by this declaration, which only says that the
+// callSavedAsm is not to be called by this declaration, which only says that the
 // function exists.
 //
 //lint:ignore U1000 assembly defines it
-func guardedAsm()
+func callSavedAsm()

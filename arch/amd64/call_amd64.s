@@ -1,9 +1,10 @@
+#include "go_asm.h"
 #include "textflag.h"
 
-DATA	·guardedCode+0(SB)/8, $·guardedAsm(SB)
-GLOBL	·guardedCode(SB), NOPTR, $8
-DATA	·abandonedCode+0(SB)/8, $·abandoned(SB)
-GLOBL	·abandonedCode(SB), NOPTR, $8
+DATA	·callSavedCode+0(SB)/8, $·callSavedAsm(SB)
+GLOBL	·callSavedCode(SB), NOPTR, $8
+DATA	·restoreSavedCode+0(SB)/8, $·restoreSavedAsm(SB)
+GLOBL	·restoreSavedCode(SB), NOPTR, $8
 DATA	·readCR2Code+0(SB)/8, $·readCR2Asm(SB)
 GLOBL	·readCR2Code(SB), NOPTR, $8
 DATA	·tryLoad64Code+0(SB)/8, $·tryLoad64Asm(SB)
@@ -12,6 +13,12 @@ DATA	·tryLoad8Code+0(SB)/8, $·tryLoad8Asm(SB)
 GLOBL	·tryLoad8Code(SB), NOPTR, $8
 DATA	·tryLoadFailedCode+0(SB)/8, $·tryLoadFailed(SB)
 GLOBL	·tryLoadFailedCode(SB), NOPTR, $8
+DATA	·compareFlagsCode+0(SB)/8, $·compareFlagsAsm(SB)
+GLOBL	·compareFlagsCode(SB), NOPTR, $8
+DATA	·throwingCode+0(SB)/8, $·throwingAsm(SB)
+GLOBL	·throwingCode(SB), NOPTR, $8
+DATA	·throwCode+0(SB)/8, $·throw(SB)
+GLOBL	·throwCode(SB), NOPTR, $8
 
 // All of these: any context, any stack, internal ABI, clobber only their results.
 
@@ -36,4 +43,26 @@ TEXT ·tryLoad8Asm(SB),NOSPLIT|NOFRAME,$0
 TEXT ·tryLoadFailed(SB),NOSPLIT|NOFRAME,$0
 	XORL	AX, AX
 	XORL	BX, BX
+	RET
+
+// compareFlagsAsm returns the flags after CMPQ AX, BX in AX.
+TEXT ·compareFlagsAsm(SB),NOSPLIT|NOFRAME,$0
+	CMPQ	AX, BX
+	PUSHFQ
+	POPQ	AX
+	RET
+
+// throwingAsm is called with a string in AX, BX. On the trap stack it executes an
+// undefined instruction. Clobbers nothing.
+TEXT ·throwingAsm(SB),NOSPLIT|NOFRAME,$0
+	CMPQ	SP, cpu_trapHi(GS)
+	JHI	return
+	CMPQ	SP, cpu_trapLo(GS)
+	JLS	return
+	JMP	·throw(SB)
+return:
+	RET
+
+TEXT ·throw(SB),NOSPLIT|NOFRAME,$0
+	UNDEF
 	RET

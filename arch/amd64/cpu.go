@@ -31,9 +31,20 @@ type cpu struct {
 	// synced is the last synchronization that this processor acknowledged.
 	synced atomic.Uint32
 
-	// abort is where Guarded returns to when the call is abandoned: a stack
-	// pointer, 0 outside of Guarded.
-	abort uintptr
+	// syncPC is where it was then.
+	syncPC uintptr
+
+	// probeState is what the probe handlers get as their second argument.
+	probeState uintptr
+
+	// scratch is where the entry code keeps CX before it has a stack.
+	scratch uint64
+
+	// saved is the innermost CallSaved that is under way, 0 for none.
+	saved uintptr
+
+	// locks is the address of the M's count of locks.
+	locks uintptr
 
 	// loadVector and loadError are of the last fault of a TryLoad.
 	loadVector, loadError uint64
@@ -55,10 +66,24 @@ type cpu struct {
 var cpus [MaxCPU]atomic.Pointer[cpu]
 
 // cpuOf returns the processor that saved r.
+//
+//go:nosplit
 func cpuOf(r *Regs) *cpu { return cpus[r.CPU%MaxCPU].Load() }
 
 // NumCPU is the number of processors on which Install ran.
 func NumCPU() int { return int(numOnline.Load()) }
+
+// CPULimit is above the numbers of all processors, as Regs has them. Goroutine
+// context, when traps are installed.
+func CPULimit() int {
+	limit := 0
+	for i := range cpus {
+		if cpus[i].Load() != nil {
+			limit = i + 1
+		}
+	}
+	return limit
+}
 
 var numOnline atomic.Int32
 
@@ -83,7 +108,7 @@ func Install(handler func(*Regs)) error {
 	if installed {
 		return nil
 	}
-	if goruntime.SignalG == nil {
+	if goruntime.SignalG == nil || goruntime.Locks == nil {
 		return ErrInstall
 	}
 	trapHandler = handler
@@ -156,9 +181,21 @@ func adopt(spare []*cpu) {
 	c.trapLo = *at[uintptr](c.trapG + gStackLo)
 	c.trapHi = *at[uintptr](c.trapG + gStackHi) &^ 15
 	c.g0 = goruntime.SystemG()
+	c.locks = goruntime.Locks()
+	c.setTrapGuard(trapStackReserve)
 	loadTables(c, &c.gdt, &idt)
 	cpus[id].Store(c)
 	numOnline.Add(1)
+}
+
+// Locks returns where a processor counts the runtime locks that its code holds: what
+// abandons code has to put that back. nil if there is no such processor. Goroutine
+// context, when traps are installed.
+func Locks(cpu int) *int32 {
+	if c := cpus[cpu].Load(); c != nil {
+		return at[int32](c.locks)
+	}
+	return nil
 }
 
 var nextSpare atomic.Int32
@@ -172,7 +209,5 @@ const (
 
 	// stackGuard is the distance of a stack's guard from its end: the
 	// runtime's constant of that name, without StackSystem.
-	//
-	//lint:ignore U1000 assembly uses it
 	stackGuard = 928
 )

@@ -40,6 +40,8 @@ func newOperand(i *inst.Inst, next uintptr) (o operand) {
 }
 
 // load returns the operand's value.
+//
+//go:nosplit
 func (o *operand) load(r *Regs) (v uint64, ok bool) {
 	if !o.memory {
 		return *r.reg(o.base), true
@@ -58,8 +60,10 @@ func (o *operand) load(r *Regs) (v uint64, ok bool) {
 }
 
 // emulate does what the instruction would do (SDM vol. 2). A memory operand that
-// cannot be read faults at the instruction, as it would.
-func (p *Point) emulate(r *Regs) {
+// cannot be read makes r the fault that the instruction would take, and ok false.
+//
+//go:nosplit
+func (p *Point) emulate(r *Regs) (ok bool) {
 	i := &p.insn
 	next := uint64(p.next)
 	switch i.Flow {
@@ -79,8 +83,9 @@ func (p *Point) emulate(r *Regs) {
 	case inst.FlowCallInd, inst.FlowJmpInd:
 		v, ok := p.target.load(r)
 		if !ok {
-			redeliver(r)
-			return
+			c := cpuOf(r)
+			r.Vector, r.Error = c.loadVector, c.loadError
+			return false
 		}
 		if i.Flow == inst.FlowCallInd {
 			push(r, next)
@@ -110,12 +115,14 @@ func (p *Point) emulate(r *Regs) {
 		r.Flags |= FlagIF
 	}
 	r.PC = next
+	return true
 }
 
 // popfMask are the flags that POPFQ loads at privilege level 0: the arithmetic
 // ones, TF, IF, DF, IOPL, NT, AC and ID (SDM vol. 2B, POPF).
 const popfMask = arithmeticFlags | FlagTF | FlagIF | FlagDF | 3<<12 | 1<<14 | 1<<18 | 1<<21
 
+//go:nosplit
 func push(r *Regs, v uint64) {
 	r.SP -= 8
 	*at[uint64](uintptr(r.SP)) = v
@@ -123,6 +130,8 @@ func push(r *Regs, v uint64) {
 
 // loop counts CX down, except for JRCXZ, and reports whether the branch is
 // taken. With an address size prefix the counter is ECX.
+//
+//go:nosplit
 func (p *Point) loop(r *Regs) bool {
 	const (
 		opLoopne = 0xe0
@@ -152,15 +161,9 @@ func (p *Point) loop(r *Regs) bool {
 	}
 }
 
-// redeliver treats the interrupted instruction as if it had faulted instead of
-// hit a breakpoint: with the fault that a load on its behalf has just taken.
-func redeliver(r *Regs) {
-	c := cpuOf(r)
-	r.Vector, r.Error = c.loadVector, c.loadError
-	trapHandler(r)
-}
-
 // firstOfPrologue executes the first instruction of a stack check.
+//
+//go:nosplit
 func (p *Point) firstOfPrologue(r *Regs, g Guard) {
 	switch {
 	case p.prologue.LoadsG:
@@ -179,6 +182,8 @@ func (p *Point) firstOfPrologue(r *Regs, g Guard) {
 // restOfPrologue executes the rest up to the conditional jump, so that it is
 // decided by the guard that Enter saw. If the comparison is itself probed, it
 // has to run by itself.
+//
+//go:nosplit
 func (p *Point) restOfPrologue(r *Regs, g Guard) {
 	if r.PC != uint64(p.next) || p.next == p.addr+uintptr(p.prologue.Jump) {
 		return // all done, or a handler changed the way
@@ -204,7 +209,9 @@ func (p *Point) restOfPrologue(r *Regs, g Guard) {
 }
 
 // compare executes CMPQ sp, guard.
+//
+//go:nosplit
 func (p *Point) compare(r *Regs, sp uint64, g Guard) {
-	r.Flags = r.Flags&^arithmeticFlags | subFlags(sp, uint64(g))
+	r.Flags = r.Flags&^arithmeticFlags | compareFlags(sp, uint64(g))&arithmeticFlags
 	r.PC = uint64(p.addr + uintptr(p.prologue.Jump))
 }

@@ -1,6 +1,10 @@
 package amd64
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"tamaprobe/arch/amd64/inst"
+)
 
 // Entry points of exceptions, in entry_amd64.s. A Go reference to one of them
 // would be to an ABI wrapper; entries holds the addresses of the code itself.
@@ -13,6 +17,35 @@ var entries [NumExceptions]uintptr
 
 // trapHandler is called by the entry code.
 var trapHandler func(*Regs)
+
+// breakpointHandler and debugHandler are called first for their exceptions.
+var (
+	breakpointHandler = func(*Regs, uintptr) bool { return false }
+	debugHandler      = func(*Regs, uintptr) bool { return false }
+)
+
+// SetProbeHandlers sets the functions that the entry code calls first for
+// breakpoints and debug exceptions. For a breakpoint r.PC is the address of the INT3,
+// not the one behind it. Their second argument is what state returns for the processor
+// with a number. They return whether they dealt with it; if not, Install's
+// handler is called. They and what they call must not use SSE registers, except in
+// CallSaved. Goroutine context.
+func SetProbeHandlers(breakpoint, debug func(r *Regs, state uintptr) bool, state func(cpu int) uintptr) {
+	for i := range cpus {
+		if c := cpus[i].Load(); c != nil {
+			c.probeState = state(i)
+		}
+	}
+	SyncCores()
+	breakpointHandler, debugHandler = breakpoint, debug
+	SyncCores()
+}
+
+// Deliver treats r as the exception that r.Vector says, as if it had just been
+// taken. Trap context.
+//
+//go:nosplit
+func Deliver(r *Regs) { trapHandler(r) }
 
 // fatalHandler is called for what cannot be returned from, on the report stack
 // with g0.
@@ -63,14 +96,36 @@ func loadTables(c *cpu, gdt *[gdtEntries]uint64, idt *[256]gate)
 func currentIDT() (base, limit uintptr)
 func cpuid(eax, ecx uint32) (a, b, c, d uint32)
 
-// TrapPath returns the addresses of the code that runs for every breakpoint and
-// debug exception, of which there is no telling from the calls in other code:
-// entry points, and functions that are called by address. Goroutine context, when
-// traps are installed.
-func TrapPath() []uintptr {
-	return []uintptr{
-		entries[VectorDebug], entries[VectorBreakpoint],
-		**(**uintptr)(unsafe.Pointer(&trapHandler)),
-		tryLoad64Code, tryLoadFailedCode,
+// UnguardedCode returns the addresses of code that runs for every breakpoint and
+// debug exception, or in a context where no exception may come, and of which there is
+// no telling from the calls in other code: entry points, and functions that are
+// called by address. Goroutine context, when traps are installed.
+func UnguardedCode() (roots []Root) {
+	const nmi = "runs on the stack for non-maskable interrupts, which may interrupt the trap path"
+	roots = []Root{
+		{entries[VectorDebug], "the entry of debug exceptions", true},
+		{entries[VectorBreakpoint], "the entry of breakpoints", true},
+		{entries[VectorNMI], nmi, true},
+		{codeOf(&breakpointHandler), "handles breakpoints before the reentrancy guard is set", true},
+		{codeOf(&debugHandler), "handles debug exceptions when the reentrancy guard is dropped", true},
+		{tryLoad64Code, "emulation of an instruction reads memory with it", true},
+		{tryLoadFailedCode, "emulation of an instruction reads memory with it", true},
+		{compareFlagsCode, "emulates the stack check at function entries", true},
+		// TamaGo's entry points of all vectors are one function, jumps to the
+		// code proper.
+		{previousNMI, nmi, false},
 	}
+	if i, err := inst.Decode(OriginalText(previousNMI)); err == nil && i.Flow == inst.FlowJmp {
+		roots = append(roots, Root{i.Target(previousNMI), nmi, true})
+	}
+	return roots
 }
+
+// A Root is the address of code, with the reason why it must not be probed.
+type Root struct {
+	Addr   uintptr
+	Reason string
+	Calls  bool // nor must what its function calls
+}
+
+func codeOf[F any](f *F) uintptr { return **(**uintptr)(unsafe.Pointer(f)) }

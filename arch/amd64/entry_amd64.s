@@ -27,8 +27,6 @@ TEXT name(SB),NOSPLIT|NOFRAME|TOPFRAME,$0; \
 	JMP	·trapEntry(SB)
 
 ENTRY(·divideErrorEntry, 0)
-ENTRY(·debugEntry, 1)
-ENTRY(·breakpointEntry, 3)
 ENTRY(·overflowEntry, 4)
 ENTRY(·boundRangeEntry, 5)
 ENTRY(·invalidOpcodeEntry, 6)
@@ -102,6 +100,10 @@ GLOBL	·entries(SB), NOPTR, $(32*8)
 	PUSHQ	16(CX);	/* Vector */ \
 	PUSHQ	8(CX);	/* AX */ \
 	PUSHQ	0(CX);	/* CX */ \
+	SAVEREST
+
+// SAVEREST pushes what Regs has below CX.
+#define SAVEREST \
 	PUSHQ	DX; \
 	PUSHQ	BX; \
 	PUSHQ	BP; \
@@ -117,6 +119,42 @@ GLOBL	·entries(SB), NOPTR, $(32*8)
 	PUSHQ	R15; \
 	PUSHQ	(TLS);	/* G */ \
 	PUSHQ	cpu_id(GS)
+
+// CALLGO calls the function value in a variable with AX = SP, the Regs, as
+// gsignal: Go's internal ABI, with a spill slot above the return address, the
+// context in DX. Abandon knows where the return address is.
+#define CALLGO(variable) \
+	CLD; \
+	MOVQ	cpu_trapG(GS), R14; \
+	MOVQ	R14, (TLS); \
+	MOVQ	SP, AX; \
+	SUBQ	$16, SP; \
+	MOVQ	variable(SB), DX; \
+	MOVQ	(DX), CX; \
+	CALL	CX
+
+// RETURN ends the exception, with SP as CALLGO left it.
+#define RETURN \
+	MOVQ	(16+Regs_G)(SP), AX; \
+	MOVQ	AX, (TLS); \
+	ADDQ	$(16+Regs_R15), SP; \
+	POPQ	R15; \
+	POPQ	R14; \
+	POPQ	R13; \
+	POPQ	R12; \
+	POPQ	R11; \
+	POPQ	R10; \
+	POPQ	R9; \
+	POPQ	R8; \
+	POPQ	DI; \
+	POPQ	SI; \
+	POPQ	BP; \
+	POPQ	BX; \
+	POPQ	DX; \
+	POPQ	CX; \
+	POPQ	AX; \
+	ADDQ	$16, SP;	/* vector, error code */ \
+	IRETQ
 
 // trapEntry saves the registers on the trap stack, calls the handler there as
 // gsignal, and returns to what the handler left in the registers. Stack: vector,
@@ -134,36 +172,58 @@ TEXT ·trapEntry(SB),NOSPLIT|NOFRAME|TOPFRAME,$0
 save:
 	MOVQ	AX, SP
 	SAVE
-	CLD
-	MOVQ	cpu_trapG(GS), R14
-	MOVQ	R14, (TLS)
-	// A Go function value is called by Go's internal ABI: argument in AX, with
-	// a spill slot above the return address, context in DX.
-	MOVQ	SP, AX
-	SUBQ	$16, SP
-	MOVQ	·trapHandler(SB), DX
-	MOVQ	(DX), CX
-	CALL	CX
-	MOVQ	(16+Regs_G)(SP), AX
-	MOVQ	AX, (TLS)
-	ADDQ	$(16+Regs_R15), SP
-	POPQ	R15
-	POPQ	R14
-	POPQ	R13
-	POPQ	R12
-	POPQ	R11
-	POPQ	R10
-	POPQ	R9
-	POPQ	R8
-	POPQ	DI
-	POPQ	SI
-	POPQ	BP
-	POPQ	BX
-	POPQ	DX
-	POPQ	CX
-	POPQ	AX
-	ADDQ	$16, SP			// vector, error code
-	IRETQ
+	CALLGO(·trapHandler)
+	RETURN
+
+// PROBEENTRY is trapEntry for the two exceptions that probes are made of, as
+// short as can be: it uses nothing of the interrupted code's stack, and calls the
+// probe handler. What that does not claim goes on as any other exception.
+// savepc pushes the PC from the frame at CX.
+#define PROBEENTRY(name, vector, handler, savepc) \
+TEXT name(SB),NOSPLIT|NOFRAME|TOPFRAME,$0; \
+	MOVQ	CX, cpu_scratch(GS); \
+	MOVQ	SP, CX; \
+	MOVQ	cpu_trapHi(GS), SP; \
+	CMPQ	CX, SP; \
+	JHI	save; \
+	CMPQ	CX, cpu_trapLo(GS); \
+	JLS	save; \
+	LEAQ	-GAP(CX), SP; \
+save: \
+	PUSHQ	32(CX);	/* SS */ \
+	PUSHQ	24(CX);	/* SP */ \
+	PUSHQ	16(CX);	/* Flags */ \
+	PUSHQ	8(CX);	/* CS */ \
+	savepc; \
+	PUSHQ	$0;	/* Error */ \
+	PUSHQ	$vector; \
+	PUSHQ	AX; \
+	PUSHQ	cpu_scratch(GS);	/* CX */ \
+	SAVEREST; \
+	MOVQ	cpu_probeState(GS), BX; \
+	CALLGO(handler); \
+	TESTB	AX, AX; \
+	JEQ	other; \
+	RETURN; \
+other: \
+	JMP	·otherTrap(SB)
+
+#define SAVEPC	PUSHQ	0(CX)
+#define SAVEINT3	DECQ	0(CX); SAVEPC	// the address of the INT3
+
+PROBEENTRY(·debugEntry, 1, ·debugHandler, SAVEPC)
+PROBEENTRY(·breakpointEntry, 3, ·breakpointHandler, SAVEINT3)
+
+// otherTrap goes on with an exception that the probe handler left. SP as CALLGO
+// left it.
+TEXT ·otherTrap(SB),NOSPLIT|NOFRAME|TOPFRAME,$0
+	ADDQ	$16, SP
+	CMPQ	Regs_Vector(SP), $3
+	JNE	call
+	INCQ	Regs_PC(SP)
+call:
+	CALLGO(·trapHandler)
+	RETURN
 
 // doubleFaultEntry and machineCheckEntry do not return. Stack: their IST stack.
 TEXT ·doubleFaultEntry(SB),NOSPLIT|NOFRAME|TOPFRAME,$0

@@ -14,14 +14,22 @@ var (
 	tested   *Point
 	stepMode bool             // step over the instruction, instead of resuming behind it
 	onHit    func(*Regs)      // called for a hit that counts; no SSE registers
-	onFault  func(*Regs) bool // what a test expects of a fault; no SSE registers
+	onFault  func(*Regs) bool // what a test expects of an exception; no SSE registers
 
 	hits, steps int
 	savedFlags  uint64
 	savedGuard  Guard
 )
 
+//go:nosplit
 func testHandler(r *Regs) {
+	if Thrown(r) {
+		UseReserve(r, true)
+	}
+	handle(r)
+}
+
+func handle(r *Regs) {
 	switch Vector(r.Vector) {
 	case VectorBreakpoint:
 		r.PC--
@@ -39,11 +47,17 @@ func testHandler(r *Regs) {
 			}
 		}
 		savedFlags, savedGuard = r.Flags, guard
-		if !stepMode {
-			tested.Resume(r, guard)
-		} else if tested.Step(r, guard) {
+		ok, done := true, false
+		if !counts {
+			tested.Restart(r, guard)
+		} else if !stepMode {
+			ok = tested.Resume(r, guard)
+		} else if done, ok = tested.Step(r, guard); done && ok {
 			steps++
 			tested.Next(r, guard)
+		}
+		if !ok {
+			Deliver(r)
 		}
 		return
 	case VectorDebug:
@@ -52,7 +66,7 @@ func testHandler(r *Regs) {
 			tested.Next(r, savedGuard)
 		}
 		return
-	case VectorPageFault, VectorGeneralProtection:
+	case VectorPageFault, VectorGeneralProtection, VectorInvalidOpcode:
 		if FixLoad(r) || onFault != nil && onFault(r) {
 			return
 		}
@@ -74,15 +88,15 @@ func install(t testing.TB) {
 // test arms a point at addr for the duration of f.
 func test(t testing.TB, addr uintptr, entry bool, f func()) {
 	t.Helper()
-	p, err := NewPoint(addr, entry)
-	if err != nil {
+	p := new(Point)
+	if err := p.Prepare(addr, entry); err != nil {
 		t.Fatal(err)
 	}
 	tested = p
 	hits, steps = 0, 0
-	SetBreakpoints([]*Point{p}, true)
+	SetBreakpoints([]*Point{p}, nil)
 	f()
-	SetBreakpoints([]*Point{p}, false)
+	SetBreakpoints(nil, []*Point{p})
 	tested, stepMode, onHit, onFault = nil, false, nil, nil
-	p.Release()
+	Release([]*Point{p})
 }

@@ -17,11 +17,18 @@ type Point struct {
 	next uintptr // address of the next instruction
 
 	// slot is the address of the copy, which a jump to next follows; 0 if the
-	// instruction is emulated.
+	// instruction is emulated. For a stack check it is a copy of all of it but
+	// the branch, which has been decided when it is used.
 	slot uintptr
 
-	// prologue is the stack check that starts at addr, if one does.
+	// resume is where to go on to execute the instruction, if it takes no more
+	// than that: the slot, or the target of a jump; else 0.
+	resume uintptr
+
+	// prologue is the stack check that starts at addr, if one does; common says
+	// that it is CMPQ SP, 16(R14) and a jump.
 	prologue inst.Prologue
+	common   bool
 
 	target operand // of an indirect branch
 }
@@ -48,37 +55,44 @@ func (e *PointError) Error() string {
 // Unwrap returns the errno that kprobes give for the reason.
 func (e *PointError) Unwrap() error { return e.Errno }
 
-// NewPoint prepares the instruction at addr, which must be the address of an
+// Prepare makes p the instruction at addr, which must be the address of an
 // instruction in text. entry says that a function starts there. Goroutine
 // context.
-func NewPoint(addr uintptr, entry bool) (*Point, error) {
-	p := &Point{addr: addr}
+func (p *Point) Prepare(addr uintptr, entry bool) error {
+	*p = Point{addr: addr}
 	code := OriginalText(addr)
 	var err error
 	if p.insn, err = inst.Decode(code); err != nil {
-		return nil, &PointError{addr, "", err.Error(), syscall.EINVAL}
+		return &PointError{addr, "", err.Error(), syscall.EINVAL}
 	}
 	copy(p.code[:], code)
 	p.next = addr + uintptr(p.insn.Len)
 	if reason := p.insn.Refusal(); reason != "" {
-		return nil, &PointError{addr, inst.Text(code, uint64(addr), nil), reason, syscall.EINVAL}
+		return &PointError{addr, inst.Text(code, uint64(addr), nil), reason, syscall.EINVAL}
 	}
 	if entry {
 		p.prologue = inst.ParsePrologue(code)
+		p.common = p.prologue.Kind == inst.PrologueSmall && !p.prologue.LoadsG
 	}
 	switch {
+	case p.prologue.Kind == inst.PrologueHuge:
 	case p.prologue.Kind != inst.PrologueNone:
+		if p.prologue.Jump+jumpSize <= slotOwned {
+			err = p.newSlot(code, int(p.prologue.Jump), addr+uintptr(p.prologue.End))
+		}
 	case p.insn.Flow == inst.FlowSti && p.followedByHlt():
-		err = p.newSlot(code, 2)
+		err = p.newSlot(code, 2, addr+2)
+	case p.insn.Flow == inst.FlowJmp:
+		p.resume = p.insn.Target(addr)
 	case p.insn.Flow.Emulated():
 		p.target = newOperand(&p.insn, p.next)
 	default:
-		err = p.newSlot(code, int(p.insn.Len))
+		err = p.newSlot(code, int(p.insn.Len), p.next)
 	}
 	if err != nil {
-		return nil, &PointError{addr, inst.Text(code, uint64(addr), nil), err.Error(), syscall.ENOMEM}
+		return &PointError{addr, inst.Text(code, uint64(addr), nil), err.Error(), syscall.ENOMEM}
 	}
-	return p, nil
+	return nil
 }
 
 // followedByHlt recognizes STI; HLT. STI takes effect only after the instruction
@@ -89,9 +103,9 @@ func (p *Point) followedByHlt() bool {
 }
 
 // newSlot copies n bytes of code, starting with the instruction, to a slot and
-// lets a jump to the instruction behind them follow.
-func (p *Point) newSlot(code []byte, n int) error {
-	slot, err := newSlot(p.addr)
+// lets a jump to next follow.
+func (p *Point) newSlot(code []byte, n int, next uintptr) error {
+	slot, err := allocSlot(p.addr)
 	if err != nil {
 		return err
 	}
@@ -101,14 +115,17 @@ func (p *Point) newSlot(code []byte, n int) error {
 		freeSlot(slot)
 		return err
 	}
-	putJump(b[n:], slot+uintptr(n), p.addr+uintptr(n))
-	p.slot = slot
+	putJump(b[n:], slot+uintptr(n), next)
+	p.slot, p.resume = slot, slot
 	return nil
 }
 
+// jumpSize is the length of a jump with a 32-bit distance.
+const jumpSize = 5
+
 // putJump encodes JMP to at from, which must be in reach.
 func putJump(b []byte, from, to uintptr) {
-	d := uint32(to - (from + 5))
+	d := uint32(to - (from + jumpSize))
 	b[0], b[1], b[2], b[3], b[4] = 0xe9, byte(d), byte(d>>8), byte(d>>16), byte(d>>24)
 }
 
@@ -118,12 +135,48 @@ func (p *Point) Addr() uintptr { return p.addr }
 // Insn is the instruction.
 func (p *Point) Insn() *inst.Inst { return &p.insn }
 
-// Release gives back what the point holds. The breakpoint must be gone, and no
-// processor in the slot. Goroutine context.
-func (p *Point) Release() {
-	if p.slot != 0 {
+// IsEntry reports whether the instruction begins the stack check of a function:
+// Enter then has to be asked whether a hit counts. Goroutine context.
+func (p *Point) IsEntry() bool { return p.prologue.Kind != inst.PrologueNone }
+
+// Rest returns where the other instructions of a stack check are, from lo up to hi.
+// Goroutine context.
+func (p *Point) Rest() (lo, hi uintptr) { return p.next, p.addr + uintptr(p.prologue.End) }
+
+// SetAlone says whether there is no other breakpoint in the rest of a stack check: it
+// can then be executed in one go. At first there is none. Goroutine context.
+func (p *Point) SetAlone(alone bool) {
+	p.resume = 0
+	if alone {
+		p.resume = p.slot
+	}
+}
+
+// IsPlain reports whether StepCopy can be used instead of Step, and Next need not be
+// called. Goroutine context.
+func (p *Point) IsPlain() bool {
+	return p.slot != 0 && p.insn.Flow == inst.FlowPlain && p.prologue.Kind == inst.PrologueNone
+}
+
+// ResumeAddr is the address to go on at for what Resume does, if it does no more than
+// that; else 0. Goroutine context.
+func (p *Point) ResumeAddr() uintptr { return p.resume }
+
+// Release gives back what the points hold. Their breakpoints must be gone.
+// Goroutine context.
+func Release(points []*Point) {
+	syncMu.Lock()
+	defer syncMu.Unlock()
+	for _, p := range points {
+		if p.slot == 0 {
+			continue
+		}
+		// A processor that took an interrupt in the slot will come back to it.
+		for interruptedIn(p.slot, p.slot+slotSize) {
+			syncCores()
+		}
 		freeSlot(p.slot)
-		p.slot = 0
+		p.slot, p.resume = 0, 0
 	}
 }
 
@@ -138,10 +191,21 @@ type Guard uint64
 // same call. The guard, which may change at any time (a request to yield is a
 // guard), is read once, and Resume and Step decide by the same value. Trap
 // context.
+//
+//go:nosplit
 func (p *Point) Enter(r *Regs) (g Guard, counts bool) {
+	if p.common {
+		g = Guard(*at[uint64](uintptr(r.R14) + goruntime.GStackguard0))
+		return g, r.SP > uint64(g)
+	}
 	if p.prologue.Kind == inst.PrologueNone {
 		return 0, true
 	}
+	return p.enterFunction(r)
+}
+
+//go:nosplit
+func (p *Point) enterFunction(r *Regs) (g Guard, counts bool) {
 	gp := uintptr(r.R14)
 	if p.prologue.LoadsG {
 		gp = r.G
@@ -154,46 +218,72 @@ func (p *Point) Enter(r *Regs) (g Guard, counts bool) {
 	return g, sp > uint64(g)
 }
 
+// Restart lets the instruction be executed after Enter reported that the hit does not
+// count: the stack check fails. Trap context.
+//
+//go:nosplit
+func (p *Point) Restart(r *Regs, g Guard) {
+	p.firstOfPrologue(r, g)
+	p.Next(r, g)
+}
+
 // Resume makes the interrupted code go on as if it had executed the instruction.
-// Trap context.
-func (p *Point) Resume(r *Regs, g Guard) {
-	switch {
-	case p.slot != 0:
-		r.PC = uint64(p.slot)
-	case p.prologue.Kind != inst.PrologueNone:
-		p.firstOfPrologue(r, g)
-		p.Next(r, g)
-	default:
-		p.emulate(r)
+// ok is false if it faulted: r is then that exception. Trap context.
+//
+//go:nosplit
+func (p *Point) Resume(r *Regs, g Guard) (ok bool) {
+	if p.resume != 0 {
+		r.PC = uint64(p.resume)
+		return true
 	}
+	return p.execute(r, g)
+}
+
+//go:nosplit
+func (p *Point) execute(r *Regs, g Guard) (ok bool) {
+	if p.prologue.Kind == inst.PrologueNone {
+		return p.emulate(r)
+	}
+	p.Restart(r, g)
+	return true
 }
 
 // Step makes the instruction be executed and the trap path be entered again
 // behind it. It reports whether the instruction has been executed already;
-// otherwise Stepped will say so, at the next debug exception or breakpoint on this
-// processor. Trap context.
-func (p *Point) Step(r *Regs, g Guard) (done bool) {
+// otherwise Stepped will say so, at the next debug exception on this processor. ok
+// is as for Resume. Trap context.
+//
+//go:nosplit
+func (p *Point) Step(r *Regs, g Guard) (done, ok bool) {
 	switch {
 	case p.prologue.Kind != inst.PrologueNone:
 		p.firstOfPrologue(r, g)
-		return true
+		return true, true
 	case p.slot == 0:
-		p.emulate(r)
-		return true
+		return true, p.emulate(r)
 	case p.insn.Flow == inst.FlowSti: // STI; HLT: HLT is still to come
 		r.Flags |= FlagIF
 		r.PC = uint64(p.next)
-		return true
+		return true, true
 	}
+	p.StepCopy(r)
+	return false, true
+}
+
+// StepCopy is Step for a plain instruction. Trap context.
+//
+//go:nosplit
+func (p *Point) StepCopy(r *Regs) {
 	r.PC = uint64(p.slot)
 	r.Flags = r.Flags&^FlagIF | FlagTF
-	return false
 }
 
 // Stepped is to be called at a debug exception after Step returned false, with
 // the flags from before Step. It reports whether the instruction is complete,
 // and lets the registers look as if it had been executed in its place. A
 // repeated string instruction traps after every iteration. Trap context.
+//
+//go:nosplit
 func (p *Point) Stepped(r *Regs, flags uint64) bool {
 	if r.PC == uint64(p.slot) {
 		return false
@@ -207,9 +297,25 @@ func (p *Point) Stepped(r *Regs, flags uint64) bool {
 	return true
 }
 
+// InCopy reports whether r is an exception that the copy of an instruction caused,
+// and makes it one of the original: r.PC is then the original's address. Trap
+// context.
+//
+//go:nosplit
+func InCopy(r *Regs) bool {
+	addr := slotOwner(uintptr(r.PC))
+	if addr == 0 {
+		return false
+	}
+	r.PC = uint64(addr)
+	return true
+}
+
 // Next is to be called after Step reported that the instruction has been
 // executed, or Stepped, when the interrupted code goes on behind it. Trap
 // context.
+//
+//go:nosplit
 func (p *Point) Next(r *Regs, g Guard) {
 	switch {
 	case p.prologue.Kind != inst.PrologueNone:

@@ -101,20 +101,20 @@ func (m *machine) run(seed uint64, adjust func(*cputest.State, *machine)) result
 func testInsn(t *testing.T, name string, m *machine, seeds uint64, adjust func(*cputest.State, *machine)) {
 	t.Helper()
 	m.load()
-	p, err := NewPoint(cputest.Scratch(), false)
-	if err != nil {
+	p := new(Point)
+	if err := p.Prepare(cputest.Scratch(), false); err != nil {
 		t.Errorf("%s: %v", name, err)
 		return
 	}
 	tested = p
-	defer func() { tested = nil; p.Release() }()
+	defer func() { tested = nil; Release([]*Point{p}) }()
 	for seed := range seeds {
 		want := m.run(seed, adjust)
 		for _, stepMode = range []bool{false, true} {
-			SetBreakpoints([]*Point{p}, true)
+			SetBreakpoints([]*Point{p}, nil)
 			hits, steps = 0, 0
 			got := m.run(seed, adjust)
-			SetBreakpoints([]*Point{p}, false)
+			SetBreakpoints(nil, []*Point{p})
 			if hits != 1 || stepMode && steps != 1 || !stepMode && steps != 0 {
 				t.Errorf("%s: seed %d, step %v: %d hits, %d steps", name, seed, stepMode, hits, steps)
 			}
@@ -321,7 +321,7 @@ func TestRefused(t *testing.T) {
 		b, _ := hex.DecodeString(code)
 		m := newMachine(b)
 		m.load()
-		if _, err := NewPoint(cputest.Scratch(), false); err == nil {
+		if err := new(Point).Prepare(cputest.Scratch(), false); err == nil {
 			t.Errorf("%s: can be probed", code)
 		} else {
 			t.Log(err)

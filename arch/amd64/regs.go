@@ -87,6 +87,8 @@ var ArgNames = [NumArgs]string{"AX", "BX", "CX", "DI", "SI", "R8", "R9", "R10", 
 
 // reg returns the register with the number that instructions use for it (SDM
 // vol. 2A, table 3-1).
+//
+//go:nosplit
 func (r *Regs) reg(n uint8) *uint64 {
 	switch n & 15 {
 	case 0:

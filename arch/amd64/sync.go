@@ -30,6 +30,9 @@ var syncGeneration atomic.Uint32
 func syncCores() {
 	gen := syncGeneration.Add(1)
 	self := apicID()
+	if c := cpus[self].Load(); c != nil {
+		c.syncPC = 0 // in this function
+	}
 	for i := range cpus {
 		if c := cpus[i].Load(); c != nil && i != int(self) {
 			sendIPI(uint32(i), vectorSync)
@@ -50,8 +53,23 @@ func syncCores() {
 // AckSync acknowledges SyncCores from the trap path: for code that spins there
 // until a patch is complete, with interrupts disabled. Returning from the trap
 // serializes. Trap context.
+//
+//go:nosplit
 func AckSync(r *Regs) {
-	cpuOf(r).synced.Store(syncGeneration.Load())
+	c := cpuOf(r)
+	c.syncPC = uintptr(r.PC)
+	c.synced.Store(syncGeneration.Load())
+}
+
+// interruptedIn reports whether the last SyncCores found a processor between lo and
+// hi. syncMu is held.
+func interruptedIn(lo, hi uintptr) bool {
+	for i := range cpus {
+		if c := cpus[i].Load(); c != nil && lo <= c.syncPC && c.syncPC < hi {
+			return true
+		}
+	}
+	return false
 }
 
 // apicBase is the address of the local APIC's registers.

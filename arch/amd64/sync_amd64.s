@@ -13,6 +13,8 @@
 // serializes.
 TEXT ·syncEntry(SB),NOSPLIT|NOFRAME|TOPFRAME,$0
 	PUSHQ	AX
+	MOVQ	8(SP), AX
+	MOVQ	AX, cpu_syncPC(GS)
 	MOVL	·syncGeneration(SB), AX
 	MOVL	AX, cpu_synced(GS)
 	MOVQ	·apicBase(SB), AX

@@ -38,19 +38,18 @@ func IsBreakpoint(addr uintptr) (now, original bool) {
 	return *at[byte](addr) == breakpoint, originalByte(addr) == breakpoint
 }
 
-// SetBreakpoints puts INT3 in place of the points' instructions, or the instructions
-// back. When it returns, all processors execute what is there now. Goroutine
-// context.
-func SetBreakpoints(points []*Point, armed bool) {
+// SetBreakpoints puts INT3 in place of the instructions of the points arm, and puts
+// back those of disarm. When it returns, all processors execute what is there now,
+// and none is in the trap path because of what was there before. Goroutine context.
+func SetBreakpoints(arm, disarm []*Point) {
 	syncMu.Lock()
 	defer syncMu.Unlock()
 	for range 2 { // see writeText
-		for _, p := range points {
-			b := p.code[0]
-			if armed {
-				b = breakpoint
-			}
-			*at[byte](p.addr) = b
+		for _, p := range arm {
+			*at[byte](p.addr) = breakpoint
+		}
+		for _, p := range disarm {
+			*at[byte](p.addr) = p.code[0]
 		}
 		syncCores()
 	}
@@ -101,12 +100,12 @@ func writeText(addr uintptr, code []byte) {
 // poking is the address of Poke's INT3.
 var poking uintptr
 
-// Poking reports whether the breakpoint in front of which r is is one of Poke's,
-// or one that is gone by now. The interrupted code is then to be executed again.
-// Trap context.
+// Poking reports whether the breakpoint in front of which r is is one of Poke's.
+// The interrupted code is then to be executed again. Trap context.
+//
+//go:nosplit
 func Poking(r *Regs) bool {
-	addr := uintptr(r.PC)
-	if addr != poking && *at[byte](addr) == breakpoint {
+	if uintptr(r.PC) != poking {
 		return false
 	}
 	// The interrupted code may have interrupts disabled, and spin here until

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"tamaprobe/arch/amd64/inst"
+	"tamaprobe/goruntime"
 	"tamaprobe/internal/cputest"
 	"tamaprobe/symtab"
 )
@@ -78,7 +79,7 @@ func TestRegistersRestored(t *testing.T) {
 		want := m.run(seed, nil)
 		var got result
 		test(t, cputest.Scratch(), false, func() {
-			onHit = func(*Regs) { Guarded(FuncPointer(&f), 0, 0, 0) }
+			onHit = func(*Regs) { CallSaved(FuncPointer(&f), 0, 0, 0) }
 			stepMode = seed%2 == 1
 			got = m.run(seed, nil)
 		})
@@ -166,44 +167,91 @@ func TestOnSystemStack(t *testing.T) {
 	}
 }
 
+// overrun uses up the trap stack.
+//
+//go:noinline
+func overrun(n int) int {
+	var pad [20]int
+	pad[n%20] = n
+	return overrun(n+1) + pad[n%10]
+}
+
+// What a handler does wrong ends the handler, and the interrupted code goes on with
+// all its registers.
 func TestAbandon(t *testing.T) {
 	install(t)
+	HookThrow()
+	defer goruntime.HookThrow(nil)
 	m := newMachine([]byte{0x90})
 	m.load()
 	var null *[16]int
-	ran, through, ok := 0, 0, true
-	f := func() {
-		ran++
-		useSSE()
-		null[3] = 1
-		through++
-	}
-	for seed := range uint64(1000) {
-		want := m.run(seed, nil)
-		var got result
-		test(t, cputest.Scratch(), false, func() {
-			onFault = func(r *Regs) bool {
-				if !InGuarded(r) {
-					return false
-				}
-				Abandon(r)
-				return true
+	var sink []byte
+	var c chan int
+	index := 20
+	array := new([16]int)
+	for _, fail := range []struct {
+		name   string
+		f      func()
+		vector Vector
+		reason string
+	}{
+		{"nil", func() { null[3] = 1 }, VectorPageFault, ""},
+		{"throw", func() { sink = make([]byte, 100+index) }, VectorInvalidOpcode, "malloc during signal"},
+		{"index", func() { array[index]++ }, VectorInvalidOpcode, "index out of range"},
+		{"overrun", func() { overrun(0) }, VectorInvalidOpcode, "stack overflow"},
+		{"blocking", func() { <-c }, VectorInvalidOpcode, "blocking"},
+		{"goroutine", func() { go useSSE() }, VectorInvalidOpcode, "starting a goroutine"},
+	} {
+		ran, through, resumed, wrong := 0, 0, 0, 0
+		f := func() {
+			ran++
+			useSSE()
+			fail.f()
+			through++
+		}
+		var outer *Regs
+		resume := func(r *Regs) bool {
+			UseReserve(r, false)
+			if r != outer || cpuOf(r).saved != 0 {
+				Fatal(r)
 			}
-			onHit = func(r *Regs) {
-				_, ok = Guarded(FuncPointer(&f), 0, 0, 0)
-				if InGuarded(r) {
+			resumed++
+			tested.Resume(r, 0)
+			return true
+		}
+		const rounds = 1000
+		for seed := range uint64(rounds) {
+			want := m.run(seed, nil)
+			var got result
+			test(t, cputest.Scratch(), false, func() {
+				held := int32(0)
+				onFault = func(r *Regs) bool {
+					if Vector(r.Vector) != fail.vector || Thrown(r) != (fail.reason != "") || Thrown(r) && ThrowReason(r) != fail.reason {
+						wrong++
+					}
+					if !Inside(r, outer) {
+						return false
+					}
+					*Locks(int(r.CPU)) = held
+					Abandon(r, outer, resume)
+					return true
+				}
+				onHit = func(r *Regs) {
+					outer, held = r, *Locks(int(r.CPU))
+					CallSaved(FuncPointer(&f), 0, 0, 0)
 					Fatal(r)
 				}
+				got = m.run(seed, nil)
+			})
+			if got.State != want.State {
+				t.Fatalf("%s, seed %d:\n got %x\nwant %x", fail.name, seed, got.State, want.State)
 			}
-			got = m.run(seed, nil)
-		})
-		if ok || got.State != want.State {
-			t.Fatalf("seed %d: ok %v\n got %x\nwant %x", seed, ok, got.State, want.State)
+		}
+		if ran != rounds || through != 0 || resumed != rounds || wrong != 0 {
+			t.Errorf("%s: ran %d times, got through %d times, resumed %d times, wrong %d times", fail.name, ran, through, resumed, wrong)
 		}
 	}
-	if ran != 1000 || through != 0 {
-		t.Errorf("ran %d times, got through %d times", ran, through)
-	}
+	_ = sink
 }
 
 func TestTryLoad(t *testing.T) {

@@ -72,6 +72,9 @@ func init() {
 	goos.Kick = kick
 	goruntime.SignalG = goos.SignalG
 	goruntime.SystemG = goos.SystemG
+	goruntime.Locks = goos.Locks
+	goruntime.HookThrow = func(hook func(string)) { goos.Throw = hook }
+	goruntime.Callers = goos.Callers
 	goruntime.Goid = goos.Goid
 	goruntime.Sigpanic = goos.Sigpanic
 	goruntime.Traceback = goos.Traceback

@@ -113,4 +113,67 @@ var edits = []edit{
 		old:  "\tentersyscallblock()\n\tok := notetsleep_internal(n, ns)\n\texitsyscall()\n\treturn ok\n",
 		new:  "\treturn barenotetsleepg(n, ns)\n",
 	},
+
+	// Code that a trap handler calls and that breaks its contract: the handler is
+	// given up, instead of the machine. The hook does nothing elsewhere.
+	{
+		file: "runtime/panic.go",
+		why:  "fatal errors in a trap handler",
+		old:  "func throw(s string) {\n",
+		new:  "func throw(s string) {\n\tbarethrow(s)\n",
+	},
+	{
+		file: "runtime/panic.go",
+		why:  "fatal errors in a trap handler",
+		old:  "func fatal(s string) {\n",
+		new:  "func fatal(s string) {\n\tbarethrow(s)\n",
+	},
+	{
+		file: "runtime/panic.go",
+		why:  "run-time panics in a trap handler, before they print or allocate",
+		old:  "func panicCheck1(pc uintptr, msg string) {\n",
+		new:  "func panicCheck1(pc uintptr, msg string) {\n\tbarethrow(msg)\n",
+	},
+	{
+		file: "runtime/panic.go",
+		why:  "run-time panics in a trap handler, before they print or allocate",
+		old:  "func panicCheck2(err string) {\n",
+		new:  "func panicCheck2(err string) {\n\tbarethrow(err)\n",
+	},
+	{
+		file: "runtime/panic.go",
+		why:  "other panics in a trap handler",
+		old:  "\tif gp.m.curg != gp {\n\t\tprint(\"panic: \")\n",
+		new:  "\tif gp.m.curg != gp {\n\t\tbarethrow(\"panic\")\n\t\tprint(\"panic: \")\n",
+	},
+	{
+		file: "runtime/proc.go",
+		why:  "a trap handler that overruns the trap stack",
+		old:  "func badmorestackgsignal() {\n",
+		new:  "func badmorestackgsignal() {\n\tbarethrow(\"stack overflow\")\n",
+	},
+	{
+		file: "runtime/malloc.go",
+		why:  "a trap handler that allocates: this turns on the check for gsignal",
+		old:  "const doubleCheckMalloc = false\n",
+		new:  "const doubleCheckMalloc = true\n",
+	},
+	{
+		file: "runtime/proc.go",
+		why:  "a trap handler that blocks would park the interrupted goroutine",
+		old:  "func gopark(unlockf func(*g, unsafe.Pointer) bool, lock unsafe.Pointer, reason waitReason, traceReason traceBlockReason, traceskip int) {\n",
+		new:  "func gopark(unlockf func(*g, unsafe.Pointer) bool, lock unsafe.Pointer, reason waitReason, traceReason traceBlockReason, traceskip int) {\n\tbarethrowOnGsignal(\"blocking\")\n",
+	},
+	{
+		file: "runtime/proc.go",
+		why:  "a trap handler that yields would save gsignal as a goroutine",
+		old:  "func Gosched() {\n",
+		new:  "func Gosched() {\n\tbarethrowOnGsignal(\"yielding\")\n",
+	},
+	{
+		file: "runtime/proc.go",
+		why:  "a trap handler that starts a goroutine would change a run queue under the scheduler's hands",
+		old:  "func newproc1(fn *funcval, callergp *g, callerpc uintptr, parked bool, waitreason waitReason) *g {\n",
+		new:  "func newproc1(fn *funcval, callergp *g, callerpc uintptr, parked bool, waitreason waitReason) *g {\n\tbarethrowOnGsignal(\"starting a goroutine\")\n",
+	},
 }

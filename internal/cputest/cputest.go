@@ -27,5 +27,8 @@ const ScratchSize = 256
 // Breakpoint executes INT3.
 func Breakpoint()
 
+// CopyWords copies n words of 8 bytes with one repeated string instruction.
+func CopyWords(dst, src *uint64, n int)
+
 // Undefined executes UD2, which takes 2 bytes, and returns AX.
 func Undefined() int

@@ -132,3 +132,12 @@ TEXT ·Undefined(SB),NOSPLIT,$0-8
 	UNDEF
 	MOVQ	AX, ret+0(FP)
 	RET
+
+// func CopyWords(dst, src *uint64, n int)
+TEXT ·CopyWords(SB),NOSPLIT,$0-24
+	MOVQ	dst+0(FP), DI
+	MOVQ	src+8(FP), SI
+	MOVQ	n+16(FP), CX
+	REP
+	MOVSQ
+	RET

@@ -18,6 +18,7 @@ type Prologue struct {
 	Frame   uint64 // what is subtracted from SP
 	Compare uint8  // offset of CMPQ
 	Jump    uint8  // offset of JBE
+	End     uint8  // offset of what follows JBE
 }
 
 // A PrologueKind says what is compared with the stack guard.
@@ -86,5 +87,6 @@ func ParsePrologue(code []byte) Prologue {
 	if j := next(); j.Flow != FlowJcc || j.Condition() != conditionBE {
 		return Prologue{}
 	}
+	p.End = uint8(len(code) - len(rest))
 	return p
 }

@@ -5,6 +5,7 @@ package runtime
 
 import (
 	"internal/abi"
+	"runtime/goos"
 	"unsafe"
 )
 
@@ -56,6 +57,40 @@ func bareSigpanic(p uintptr, sig uint32, code, addr, pc, sp uintptr) (newpc, new
 		*(*uintptr)(unsafe.Pointer(sp)) = pc
 	}
 	return abi.FuncPCABI0(sigpanic0), sp
+}
+
+// barethrow is called before the current code ends the program.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func barethrow(reason string) {
+	if goos.Throw != nil {
+		goos.Throw(reason)
+	}
+}
+
+// barethrowOnGsignal is for what cannot be done on gsignal.
+//
+//go:nosplit
+func barethrowOnGsignal(reason string) {
+	if gp := getg(); gp == gp.m.gsignal {
+		barethrow(reason)
+	}
+}
+
+//go:linkname bareLocks runtime/goos.Locks
+//go:nosplit
+func bareLocks() uintptr { return uintptr(unsafe.Pointer(&getg().m.locks)) }
+
+//go:linkname bareCallers runtime/goos.Callers
+func bareCallers(pc, sp, p uintptr, pcs []uintptr) int {
+	gp := (*g)(unsafe.Pointer(p))
+	if gp == nil {
+		return 0
+	}
+	var u unwinder
+	u.initAt(pc, sp, 0, gp, unwindSilentErrors|unwindTrap)
+	return tracebackPCs(&u, 0, pcs)
 }
 
 //go:linkname bareTraceback runtime/goos.Traceback

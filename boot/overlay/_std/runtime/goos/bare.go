@@ -72,6 +72,24 @@ func Goid(gp uintptr) uint64
 //go:linkname Sigpanic
 func Sigpanic(gp uintptr, sig uint32, code, addr, pc, sp uintptr) (newpc, newsp uintptr)
 
+// Locks returns the address of the current m's count of locks.
+//
+//go:linkname Locks
+func Locks() uintptr
+
+// Throw, when not nil, is called with the reason before the runtime ends the program
+// because of the current code, on whatever stack that runs; for the end by an
+// uncaught panic of a goroutine it is not. If it returns, the program
+// ends. It must not grow the stack.
+var Throw func(reason string)
+
+// Callers fills pcs with the return addresses on the stack of gp, from pc and sp on,
+// in the form of runtime.Callers, and returns how many there are. It stops
+// where it can't go on. It does not allocate.
+//
+//go:linkname Callers
+func Callers(pc, sp, gp uintptr, pcs []uintptr) int
+
 // Traceback prints the stack of gp from pc and sp on, as the runtime does for
 // a fatal error.
 //

@@ -1,0 +1,91 @@
+package amd64
+
+import (
+	"unsafe"
+
+	"tamaprobe/goruntime"
+)
+
+// Handlers that fail. A handler of the trap path that faults, or that the runtime
+// is about to end the program for, can be abandoned: its stack frames are dropped,
+// and the trap path goes on as if the function that the entry code called had
+// called another one.
+
+// trapStackReserve is kept free at the end of the trap stack, so that a handler
+// that overruns the rest can be abandoned: for a nested exception and what
+// it calls.
+const trapStackReserve = 6 << 10
+
+// setTrapGuard sets where Go code finds the end of the trap stack.
+//
+//go:nosplit
+func (c *cpu) setTrapGuard(reserve uintptr) {
+	guard := c.trapLo + stackGuard + reserve
+	*at[uintptr](c.trapG + gStackguard0) = guard
+	*at[uintptr](c.trapG + gStackguard1) = guard
+}
+
+// UseReserve lets the handler of a nested exception, which r is, use the reserve of
+// the trap stack, or ends that. Trap context.
+//
+//go:nosplit
+func UseReserve(r *Regs, use bool) {
+	c := cpuOf(r)
+	if use {
+		c.setTrapGuard(0)
+	} else {
+		c.setTrapGuard(trapStackReserve)
+	}
+}
+
+// Inside reports whether r is an exception in what handles the exception outer, on
+// the same processor. Trap context.
+//
+//go:nosplit
+func Inside(r, outer *Regs) bool {
+	return uintptr(r.SP) < uintptr(unsafe.Pointer(outer)) && cpuOf(r).trapLo < uintptr(r.SP)
+}
+
+// Abandon drops what handles the exception outer, in which r is an exception, when
+// r's handler returns: resume is then called with outer, and what it
+// returns is returned to the entry code. Trap context.
+//
+//go:nosplit
+func Abandon(r, outer *Regs, resume func(*Regs) bool) {
+	c := cpuOf(r)
+	if area := c.outermostSaved(outer); area != 0 {
+		restoreSaved(area)
+	}
+	// CALLGO's stack: spill slot of two words, then the return address.
+	r.SP = uint64(uintptr(unsafe.Pointer(outer)) - 24)
+	r.PC = uint64(**(**uintptr)(unsafe.Pointer(&resume)))
+	r.DX = uint64(*(*uintptr)(unsafe.Pointer(&resume)))
+	r.AX = uint64(uintptr(unsafe.Pointer(outer)))
+	r.R14 = uint64(c.trapG)
+	r.G = c.trapG
+	r.Flags &^= FlagIF | FlagTF | FlagDF
+}
+
+// HookThrow makes what the runtime does before it ends the program because of the
+// code that runs be an undefined instruction, if that code runs on the trap stack:
+// see Thrown. Goroutine context, when traps are installed.
+func HookThrow() {
+	if goruntime.HookThrow != nil {
+		goruntime.HookThrow(throwing)
+	}
+}
+
+// Thrown reports whether r is the undefined instruction of HookThrow. To let the
+// program end, Unthrow and return. Trap context.
+//
+//go:nosplit
+func Thrown(r *Regs) bool { return uintptr(r.PC) == throwCode }
+
+// ThrowReason returns why the program is going to end, if Thrown. The string is
+// valid until r's handler returns. Trap context.
+func ThrowReason(r *Regs) string { return unsafe.String(at[byte](uintptr(r.AX)), int(r.BX)) }
+
+// Unthrow lets the code go on that Thrown recognized. Trap context.
+//
+//go:nosplit
+func Unthrow(r *Regs) { r.PC += 2 }
