@@ -44,7 +44,7 @@ test-host: qemu objdump
 	go test -count=1 ./test
 
 test-metal: qemu
-	SMP=1 scripts/metal.sh test -count=1 $(METAL)
+	SMP=1 scripts/metal.sh test -count=1 -short $(METAL)
 	SMP=4 scripts/metal.sh test -count=1 $(METAL)
 
 lint:

@@ -12,8 +12,10 @@ import (
 	"os"
 
 	"tamaprobe/arch/amd64"
+	"tamaprobe/arch/amd64/inst"
 	_ "tamaprobe/boot/board"
 	"tamaprobe/kprobes"
+	"tamaprobe/symtab"
 )
 
 // A benchmark measures one way of a hit.
@@ -81,23 +83,24 @@ func measure(f func()) float64 {
 	return float64(best) / calls
 }
 
+func check(err error) {
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+
 func register(symbol string, probes []kprobes.Kprobe) {
 	for i := range probes {
 		probes[i].Symbol = symbol
 		probes[i].Addr = 0
-		if err := kprobes.Register(&probes[i]); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
+		check(kprobes.Register(&probes[i]))
 	}
 }
 
 func unregister(probes []kprobes.Kprobe) {
 	for i := range probes {
-		if err := kprobes.Unregister(&probes[i]); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
+		check(kprobes.Unregister(&probes[i]))
 	}
 }
 
@@ -122,11 +125,85 @@ func missed() float64 {
 	return probed - bare
 }
 
+//go:noinline
+func mirrored(a, b int) int { return a + b }
+
+// jprobe measures a mirror function at a function's entry.
+func jprobe() float64 {
+	call := func() { counter += mirrored(1, 2) }
+	bare := measure(call)
+	j, err := kprobes.RegisterJprobe("main.mirrored", func(a, b int) int {
+		counter += a
+		return 0
+	})
+	check(err)
+	probed := measure(call)
+	check(kprobes.UnregisterJprobe(j))
+	return probed - bare
+}
+
+// inside returns disabled probes at n instructions that are no function's entry.
+func inside(n int) []*kprobes.Kprobe {
+	var ps []*kprobes.Kprobe
+	for fn := range symtab.All() {
+		inFunc := 0
+		for pc := fn.Entry(); pc < fn.End() && inFunc < 40; {
+			i, err := inst.Decode(amd64.OriginalText(pc))
+			if err != nil {
+				break
+			}
+			pc += uintptr(i.Len)
+			if pc >= fn.End() || len(ps) == n {
+				break
+			}
+			p := &kprobes.Kprobe{Addr: pc, PreHandler: count, Flags: kprobes.FlagDisabled}
+			if kprobes.Register(p) == nil {
+				check(kprobes.Unregister(p))
+				ps = append(ps, p)
+				inFunc++
+			}
+		}
+	}
+	return ps
+}
+
+// boost10000 measures a boosted hit with many probes registered, which are disabled:
+// what is measured would hit them.
+func boost10000() float64 {
+	others := inside(9999)
+	check(kprobes.RegisterAll(others))
+	cost := benchmarks[1].run()
+	check(kprobes.UnregisterAll(others))
+	return cost
+}
+
+// register1000 measures what a probe costs to register in a batch.
+func register1000() float64 {
+	const n = 1000
+	all := inside(10 * n)
+	var ps []*kprobes.Kprobe
+	for i := 0; i < n; i++ {
+		p := all[i*10]
+		p.Flags = 0
+		p.PreHandler = func(*kprobes.Kprobe, *amd64.Regs) bool { return false }
+		ps = append(ps, p)
+	}
+	start := tsc()
+	err := kprobes.RegisterAll(ps)
+	cost := tsc() - start
+	check(err)
+	check(kprobes.UnregisterAll(ps))
+	return float64(cost) / n
+}
+
 func main() {
 	for _, b := range benchmarks {
 		fmt.Printf("bench %s %.1f insn\n", b.name, b.run())
 	}
 	fmt.Printf("bench missed %.1f insn\n", missed())
+	fmt.Printf("bench jprobe %.1f insn\n", jprobe())
+	fmt.Printf("bench boost_10000 %.1f insn\n", boost10000())
+	fmt.Printf("bench register_1000 %.1f insn\n", register1000())
 	if counter == 0 {
 		fmt.Println("no handler was called")
 		os.Exit(1)

@@ -24,7 +24,7 @@ var (
 	// HookThrow sets a function that the runtime calls with the reason before
 	// it ends the program because of what the current code did: a fatal error,
 	// a panic on a system stack, an overrun of gsignal's stack, an allocation
-	// or blocking there. The hook must not grow the stack. nil if the runtime
+	// or blocking there, or use of a sync.Pool. The hook must not grow the stack. nil if the runtime
 	// has no such hook: a handler that does one of these then ends the machine.
 	HookThrow func(hook func(reason string))
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,7 +40,6 @@ type record struct {
 	cpu   int
 	goid  uint64
 	time  int64
-	pc    uintptr
 	args  [amd64.NumArgs]uint64
 }
 
@@ -74,7 +73,7 @@ func (q *ring) take(to []record) []record {
 }
 
 func newPrinter(out io.Writer) *printer {
-	p := &printer{out: out, rings: make([]ring, runtime.NumCPU()), events: make(map[int]*printed)}
+	p := &printer{out: out, rings: make([]ring, amd64.CPULimit()), events: make(map[int]*printed)}
 	p.wanted = sync.NewCond(&p.mu)
 	started := make(chan bool)
 	go func() {
@@ -149,7 +148,14 @@ func (p *printer) print() {
 // append appends the line for a hit: event, CPU, goroutine, time, place, and the
 // integer argument registers.
 func (r *record) append(b []byte, e *printed) []byte {
-	b = fmt.Appendf(b, "%s: [%03d] goroutine %d %d.%06d: %s", e.name(), r.cpu, r.goid, r.time/1e9, r.time%1e9/1e3, place(r.pc))
+	b = fmt.Appendf(b, "%s: [%03d] goroutine %d %d.%06d: %s", e.name(), r.cpu, r.goid, r.time/1e9, r.time%1e9/1e3, e.place())
+	if e.format != "" {
+		args := make([]any, strings.Count(e.format, "%"))
+		for i := range args {
+			args[i] = r.args[i%len(r.args)]
+		}
+		return fmt.Appendf(b, " "+e.format+"\n", args...)
+	}
 	for i, v := range r.args {
 		b = fmt.Appendf(b, " %s=%#x", amd64.ArgNames[i], v)
 	}

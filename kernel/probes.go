@@ -27,9 +27,13 @@ type probes struct {
 
 // A printed probe records its hits to be printed.
 type printed struct {
-	kprobes.Kprobe
+	*kprobes.Kprobe
 	number  int
 	printer *printer
+
+	// Of a jprobe:
+	mirrored string // the function, at whose entry the probe is
+	format   string // of the arguments
 
 	own  atomic.Uint64 // hits by the printing goroutine itself
 	lost atomic.Uint64 // hits for which there was no room
@@ -39,7 +43,12 @@ type printed struct {
 func (e *printed) name() string { return fmt.Sprintf("p%d", e.number) }
 
 // place is where the probe is, as symbol+offset.
-func (e *printed) place() string { return place(e.Addr) }
+func (e *printed) place() string {
+	if e.mirrored != "" {
+		return e.mirrored + "+0x0"
+	}
+	return place(e.Addr)
+}
 
 func place(addr uintptr) string {
 	name, base := symtab.Symname(uint64(addr))
@@ -74,6 +83,17 @@ func (c *console) probe(args []string) error {
 	if len(args) != 1 {
 		return errUsage
 	}
+	return c.place(func(e *printed) error {
+		e.Kprobe = &kprobes.Kprobe{PreHandler: e.hit}
+		if err := parsePlace(args[0], e.Kprobe); err != nil {
+			return err
+		}
+		return kprobes.Register(e.Kprobe)
+	})
+}
+
+// place adds a probe that register registers, and sets the Kprobe of.
+func (c *console) place(register func(*printed) error) error {
 	ps := &c.probes
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -81,12 +101,8 @@ func (c *console) probe(args []string) error {
 		ps.printer = newPrinter(ps.out)
 	}
 	e := &printed{number: ps.next + 1, printer: ps.printer}
-	if err := parsePlace(args[0], &e.Kprobe); err != nil {
-		return err
-	}
-	e.PreHandler = e.hit
 	ps.printer.add(e)
-	if err := kprobes.Register(&e.Kprobe); err != nil {
+	if err := register(e); err != nil {
 		ps.printer.drop(e)
 		return err
 	}
@@ -100,18 +116,22 @@ func (c *console) probe(args []string) error {
 // does is counted only, or printing would go on for ever.
 func (e *printed) hit(_ *kprobes.Kprobe, r *amd64.Regs) bool {
 	goid := goruntime.Goid(r.G)
-	if goid == e.printer.goid {
-		e.own.Add(1)
-	} else if !e.printer.rings[r.CPU].put(record{
+	e.put(int(r.CPU), record{
 		event: e.number,
 		goid:  goid,
 		time:  board.Nanotime(),
-		pc:    uintptr(r.PC),
 		args:  [amd64.NumArgs]uint64{r.AX, r.BX, r.CX, r.DI, r.SI, r.R8, r.R9, r.R10, r.R11},
-	}) {
+	})
+	return false
+}
+
+// put adds a record to those to be printed. Handler context.
+func (e *printed) put(cpu int, r record) {
+	if r.goid == e.printer.goid {
+		e.own.Add(1)
+	} else if !e.printer.rings[cpu].put(r) {
 		e.lost.Add(1)
 	}
-	return false
 }
 
 // list prints the probes in the form of Linux's kprobes/list: address, type,
@@ -125,7 +145,94 @@ func (c *console) list(args []string) error {
 	defer ps.mu.Unlock()
 	w := lineWriter{w: c}
 	for _, e := range ps.list {
-		w.printf("%016x  k  %s    #%d hits %d missed %d\n", e.Addr, e.place(), e.number, e.Nhit(), e.Nmissed())
+		w.printf("%016x  %s  %s    %s#%d hits %d missed %d\n", e.Addr, e.kind(), e.place(), flags(e.State()), e.number, e.Nhit(), e.Nmissed())
+	}
+	w.flush()
+	return nil
+}
+
+// kind is the probe's letter in the list.
+func (e *printed) kind() string {
+	if e.mirrored != "" {
+		return "j"
+	}
+	return "k"
+}
+
+// flags are the flags as the list has them.
+func flags(f kprobes.Flags) (s string) {
+	for _, flag := range []struct {
+		f    kprobes.Flags
+		name string
+	}{
+		{kprobes.FlagDisabled, "[DISABLED]"},
+		{kprobes.FlagFaulted, "[FAULTED]"},
+	} {
+		if f&flag.f != 0 {
+			s += flag.name
+		}
+	}
+	if s != "" {
+		s += " "
+	}
+	return s
+}
+
+// setDisabled enables or disables probes.
+func (c *console) setDisabled(args []string, disabled bool) error {
+	if len(args) != 1 {
+		return errUsage
+	}
+	ps := &c.probes
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	which, err := ps.find(args[0])
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range which {
+		if disabled {
+			errs = append(errs, kprobes.Disable(e.Kprobe))
+		} else {
+			errs = append(errs, kprobes.Enable(e.Kprobe))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *console) enable(args []string) error  { return c.setDisabled(args, false) }
+func (c *console) disable(args []string) error { return c.setDisabled(args, true) }
+
+// enabled shows or sets whether probes are armed at all.
+func (c *console) enabled(args []string) error {
+	switch {
+	case len(args) == 0:
+		n := 0
+		if kprobes.Enabled() {
+			n = 1
+		}
+		c.printf("%d\n", n)
+	case len(args) == 1 && (args[0] == "0" || args[0] == "1"):
+		kprobes.SetEnabled(args[0] == "1")
+	default:
+		return errUsage
+	}
+	return nil
+}
+
+// blacklist lists the functions that cannot be probed.
+func (c *console) blacklist(args []string) error {
+	if len(args) != 0 {
+		return errUsage
+	}
+	list, err := kprobes.Blacklist()
+	if err != nil {
+		return err
+	}
+	w := lineWriter{w: c}
+	for _, b := range list {
+		w.printf("%#016x-%#016x  %s    %s\n", b.Func.Entry(), b.Func.End(), b.Func.Name(), b.Reason)
 	}
 	w.flush()
 	return nil
@@ -139,9 +246,20 @@ func (c *console) remove(args []string) error {
 	ps := &c.probes
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	var which []*printed
-	number := strings.TrimPrefix(args[0], "p")
-	if n, err := parseNumber(number); err == nil {
+	which, err := ps.find(args[0])
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range which {
+		errs = append(errs, ps.removeOne(c, e))
+	}
+	return errors.Join(errs...)
+}
+
+// find returns the probes with a number, an address, or at a place. mu is held.
+func (ps *probes) find(s string) (which []*printed, err error) {
+	if n, err := parseNumber(strings.TrimPrefix(s, "p")); err == nil {
 		for _, e := range ps.list {
 			if uint64(e.number) == n || uint64(e.Addr) == n {
 				which = append(which, e)
@@ -149,19 +267,15 @@ func (c *console) remove(args []string) error {
 		}
 	} else {
 		for _, e := range ps.list {
-			if p := e.place(); p == args[0] || strings.TrimSuffix(p, "+0x0") == args[0] || e.symbolOff() == args[0] {
+			if p := e.place(); p == s || strings.TrimSuffix(p, "+0x0") == s || e.symbolOff() == s {
 				which = append(which, e)
 			}
 		}
 	}
 	if len(which) == 0 {
-		return fmt.Errorf("%s: no such probe", args[0])
+		return nil, fmt.Errorf("%s: no such probe", s)
 	}
-	var errs []error
-	for _, e := range which {
-		errs = append(errs, ps.removeOne(c, e))
-	}
-	return errors.Join(errs...)
+	return which, nil
 }
 
 // symbolOff is how the user named the place.
@@ -173,7 +287,7 @@ func (e *printed) symbolOff() string {
 }
 
 func (ps *probes) removeOne(c *console, e *printed) error {
-	if err := kprobes.Unregister(&e.Kprobe); err != nil {
+	if err := kprobes.Unregister(e.Kprobe); err != nil {
 		return err
 	}
 	ps.printer.drop(e)

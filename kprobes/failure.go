@@ -34,7 +34,6 @@ type failure struct {
 // write, the holder of mu reads.
 type failureRing struct {
 	head, tail atomic.Uint32
-	lost       atomic.Uint32
 	failures   [16]failure
 }
 
@@ -46,7 +45,7 @@ func recordFailure(c *cpu, p *Kprobe, r *amd64.Regs) {
 	ring := &failureRings[r.CPU]
 	head := ring.head.Load()
 	if head-ring.tail.Load() == uint32(len(ring.failures)) {
-		ring.lost.Add(1)
+		c.unrecorded++
 		return
 	}
 	f := &ring.failures[head%uint32(len(ring.failures))]
@@ -93,18 +92,28 @@ func reportFailures() {
 				Log(line)
 			}
 		}
-		if n := ring.lost.Swap(0); n != 0 {
-			Log(fmt.Sprintf("kprobes: %d failures of handlers were not recorded", n))
-			for _, s := range sites {
-				for _, p := range s.probes {
-					if p.off != 0 {
-						p.markFaulted()
-					}
-				}
+	}
+	unrecorded := uint64(0)
+	for i := range cpus {
+		unrecorded += cpus[i].unrecorded
+	}
+	if unrecorded == unrecordedTold {
+		return
+	}
+	Log(fmt.Sprintf("kprobes: %d failures of handlers could not be recorded", unrecorded-unrecordedTold))
+	unrecordedTold = unrecorded
+	for _, s := range sites {
+		for _, p := range s.probes {
+			if p.off != 0 && !p.faulted {
+				p.markFaulted()
+				Log(fmt.Sprintf("kprobes: %s: a handler failed; the probe is disabled", p.where()))
 			}
 		}
 	}
 }
+
+// unrecordedTold is how many unrecorded failures have been reported; guarded by mu.
+var unrecordedTold uint64
 
 // markFaulted makes a probe that a failure took out of the hits a disabled one. mu is
 // held.

@@ -97,24 +97,38 @@ func again(p *amd64.Point, r *amd64.Regs) (ok bool) {
 	return p.Resume(r, guard)
 }
 
+// failing says how far an exception in a handler has been dealt with: what does that may
+// itself fail.
+type failing uint8
+
+const (
+	failingNot    failing = iota
+	failingFix            // the fault handler runs
+	failingRecord         // the failure is being recorded
+)
+
 // handlerFault deals with an exception in a handler. Guarded.
 //
 //go:nosplit
 func (c *cpu) handlerFault(r *amd64.Regs) bool {
 	p := *c.current.get()
 	amd64.UseReserve(r, true)
-	if !c.failing { // otherwise it failed again, in what follows
-		c.failing = true
-		copied := amd64.InCopy(r)
-		if !amd64.Thrown(r) && p.FaultHandler != nil && c.phase != phaseFault && fixed(p, r, copied) {
-			c.failing = false
+	copied := amd64.InCopy(r)
+	if c.failing == failingNot && c.phase != phaseFault && p.FaultHandler != nil && !amd64.Thrown(r) {
+		c.failing = failingFix
+		if fixed(p, r, copied) {
+			c.failing = failingNot
 			amd64.UseReserve(r, false)
 			return true
 		}
-		p.off = 1
-		recordFailureSaved(c, p, r)
 	}
 	p.off = 1
+	if c.failing != failingRecord {
+		c.failing = failingRecord
+		recordFailureSaved(c, p, r)
+	} else {
+		c.unrecorded++
+	}
 	*c.locksAt.get() = c.locks
 	amd64.Abandon(r, c.regs.get(), resumeHit)
 	return true
@@ -141,7 +155,7 @@ func fixed(p *Kprobe, r *amd64.Regs, copied bool) bool {
 //go:nosplit
 func resumeHit(r *amd64.Regs) bool {
 	c := cpuOf(r)
-	c.failing = false
+	c.failing = failingNot
 	amd64.UseReserve(r, false)
 	switch at := next(c.current.get()); c.phase {
 	case phasePost:

@@ -64,6 +64,11 @@ func refTo[T any](p *T) ref[T] { return ref[T](unsafe.Pointer(p)) }
 //go:nosplit
 func (r ref[T]) get() *T { return *(**T)(unsafe.Pointer(&r)) }
 
+// funcPointer returns the function value in v.
+func funcPointer(v any) unsafe.Pointer {
+	return (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1]
+}
+
 // code returns the address of the machine code of a function value.
 func code[F any](f F) uintptr {
 	return **(**uintptr)(unsafe.Pointer(&f))

@@ -21,8 +21,8 @@ type cpu struct {
 	regs     ref[amd64.Regs] // of the exception whose handlers run
 	current  ref[*Kprobe]    // where in the list the probe stands whose handler runs
 	phase    phase
-	stepping bool       // the instruction is being single-stepped
-	failing  bool       // a failure of a handler is being dealt with
+	stepping bool // the instruction is being single-stepped
+	failing  failing
 	locks    int32      // the interrupted code's count of runtime locks
 	locksAt  ref[int32] // where that is
 	flags    uint64
@@ -30,7 +30,9 @@ type cpu struct {
 
 	countOffset uintptr // of the processor's counts in a probe's
 
-	_ [192]byte // up to a power of two: a cache line of its own, and the next one
+	unrecorded uint64 // failures of handlers
+
+	_ [184]byte // up to a power of two: a cache line of its own, and the next one
 }
 
 // A phase says which handlers run.

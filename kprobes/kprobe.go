@@ -12,7 +12,7 @@
 // Handlers run on the trap stack of the processor that hit the probe, with
 // interrupts disabled, on all processors at the same time. They may read and
 // change registers and memory. They must not block, allocate, or store pointers
-// into the heap, and have about 24 KiB of stack.
+// into the heap, and have about 20 KiB of stack.
 //
 // A handler that breaks these rules, or faults, is abandoned where it is: its probe
 // is disabled, the failure is logged with a traceback, and the kernel and the probed
@@ -34,6 +34,7 @@ package kprobes
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"tamaprobe/arch/amd64"
 )
@@ -76,6 +77,10 @@ type Kprobe struct {
 	// nil.
 	pre  func(p *Kprobe, r *amd64.Regs) bool
 	post func(p *Kprobe, r *amd64.Regs, flags uint64)
+
+	// mirror is a jprobe's mirror function; argsSize what to copy for it.
+	mirror   unsafe.Pointer
+	argsSize uintptr
 
 	// counts are by processor, so that none waits for another's cache line.
 	counts []count

@@ -45,6 +45,14 @@ var start = sync.OnceValue(func() error {
 	return nil
 })
 
+// started prepares the engine for an operation on p. mu is held.
+func started(op string, p *Kprobe) error {
+	if err := start(); err != nil {
+		return failed(op, p, syscall.ENOSYS, "%v", err)
+	}
+	return nil
+}
+
 // Register puts a probe in place. When it returns, every execution of the
 // instruction on any processor hits the probe. Goroutine context.
 func Register(p *Kprobe) error { return RegisterAll([]*Kprobe{p}) }
@@ -166,8 +174,8 @@ func Enabled() bool {
 // held.
 func add(p *Kprobe) (*site, error) {
 	const op = "register"
-	if err := start(); err != nil {
-		return nil, failed(op, p, syscall.ENOSYS, "%v", err)
+	if err := started(op, p); err != nil {
+		return nil, err
 	}
 	if p.site != nil {
 		return nil, failed(op, p, syscall.EBUSY, "the probe is already registered")
@@ -213,6 +221,10 @@ func (p *Kprobe) prepare() {
 	switch {
 	case p.pre == nil:
 		p.pre = noPreHandler
+	case p.mirror != nil:
+		if usesSSE(code(p.mirror)) {
+			p.pre = preSaved
+		}
 	case usesSSE(code(p.pre)):
 		p.pre = preSaved
 	}

@@ -16,6 +16,8 @@ type moduledata struct {
 
 	minpc, maxpc uintptr
 	text         uintptr
+	_            [16]uintptr // etext, ..., rodata
+	gofunc       uintptr
 }
 
 type functab struct {
@@ -39,15 +41,55 @@ type funcInfo struct {
 	flag        uint8
 	_           uint8
 	nfuncdata   uint8
+	// npcdata and then nfuncdata numbers of 32 bits follow: the latter are
+	// offsets from gofunc.
 }
 
-// funcIDWrapper is abi.FuncIDWrapper (internal/abi/symtab.go).
-const funcIDWrapper = 23
+// From internal/abi/symtab.go.
+const (
+	funcIDWrapper = 23 // FuncIDWrapper
+
+	flagAsm = 1 << 2 // FuncFlagAsm
+
+	funcdataArgInfo = 5 // FUNCDATA_ArgInfo
+	argInfoEnd      = 0xff
+	argInfoLimit    = 256 // above the length of what the compiler writes
+)
 
 // The runtime lets packages refer to this variable, see its declaration.
 //
 //go:linkname lastmoduledatap runtime.lastmoduledatap
 var lastmoduledatap *moduledata
+
+// funcdata returns what the function has under index i, as an address; 0 for nothing.
+func (f Func) funcdata(i uint8) uintptr {
+	info := f.info()
+	if i >= info.nfuncdata {
+		return 0
+	}
+	offsets := unsafe.Add(unsafe.Pointer(info), unsafe.Sizeof(*info)+uintptr(info.npcdata)*4)
+	off := *(*uint32)(unsafe.Add(offsets, uintptr(i)*4))
+	if off == ^uint32(0) {
+		return 0
+	}
+	return module.gofunc + uintptr(off)
+}
+
+// ArgInfo describes how the function's arguments lie in memory, in the compiler's own
+// form: functions with the same parameters have the same. It is "" if there are
+// none, or the function is not compiled Go. Any context.
+func (f Func) ArgInfo() string {
+	addr := f.funcdata(funcdataArgInfo)
+	if addr == 0 {
+		return ""
+	}
+	p := (*byte)(unsafe.Add(nil, addr))
+	n := 0
+	for n < argInfoLimit && *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != argInfoEnd {
+		n++
+	}
+	return unsafe.String(p, n)
+}
 
 func (f Func) info() *funcInfo {
 	return (*funcInfo)(unsafe.Pointer(&module.pclntable[module.ftab[f.index].funcoff]))

@@ -96,6 +96,13 @@ func (f Func) Deferreturn() uintptr {
 // one derived from it.
 func (f Func) IsWrapper() bool { return f.info().funcID == funcIDWrapper }
 
+// ArgsSize is the size of what the function finds above its return address: arguments and
+// results that are not in registers, and room to keep those that are. Any context.
+func (f Func) ArgsSize() int { return int(f.info().args) }
+
+// IsAssembly reports whether the function is written in assembly. Any context.
+func (f Func) IsAssembly() bool { return f.info().flag&flagAsm != 0 }
+
 // Lookup returns the functions with the given name: usually one. Wrappers are
 // left out if the function itself is there. Goroutine context.
 func Lookup(name string) []Func {

@@ -97,3 +97,40 @@ func TestLookup(t *testing.T) {
 		t.Errorf("Find and Name allocate %v times", n)
 	}
 }
+
+//go:noinline
+func args1(a int, b string, c float64) {}
+
+//go:noinline
+func args2(x int, y string, z float64) (int, error) { return x, nil }
+
+//go:noinline
+func args3(x int, y []string, z float64) {}
+
+//go:noinline
+func args4(a [3]int, b int) [5]int { return [5]int{a[b]} }
+
+func TestArgs(t *testing.T) {
+	args1(1, "", 1)
+	args2(1, "", 1)
+	args3(1, nil, 1)
+	args4([3]int{}, 1)
+	find := func(name string) Func {
+		fns := Lookup(name)
+		if len(fns) != 1 {
+			t.Fatalf("%d functions named %s", len(fns), name)
+		}
+		return fns[0]
+	}
+	f1, f2, f3, f4 := find("tamaprobe/symtab.args1"), find("tamaprobe/symtab.args2"), find("tamaprobe/symtab.args3"), find("tamaprobe/symtab.args4")
+	if f1.ArgInfo() == "" || f1.ArgInfo() != f2.ArgInfo() || f1.ArgInfo() == f3.ArgInfo() {
+		t.Errorf("%q, %q, %q", f1.ArgInfo(), f2.ArgInfo(), f3.ArgInfo())
+	}
+	// 3 words on the stack, 5 of results, and 1 to keep b.
+	if f4.ArgsSize() != 72 {
+		t.Errorf("size %d, want 72", f4.ArgsSize())
+	}
+	if f1.IsAssembly() || !find("runtime.memmove").IsAssembly() {
+		t.Error("IsAssembly is wrong")
+	}
+}

@@ -48,6 +48,9 @@ func TestConsole(t *testing.T) {
 		{"run pingpong 2", `pingpong: 2 runs in .*, last result 1001\n`},
 		{"run map 2", `map: 2 runs in .*, last result 499500 0\n`},
 		{"list", ``},
+		{"enabled", `1\n`},
+		{"jp", `main\.fib\(n int\)\n(?:.*\n)*`},
+		{"blacklist", `(?:0x[0-9a-f]{16}-0x[0-9a-f]{16}  [^ ]+    .+\n)+`},
 		{"", ``},
 		{"   ", ``},
 	} {
@@ -87,8 +90,17 @@ func TestConsoleErrors(t *testing.T) {
 		{"p 12345678901234567890123", `12345678901234567890123: not a number \(value out of range\)`},
 		{"p runtime.abort", `register runtime\.abort: a software interrupt enters the trap path`},
 		{"p tamaprobe/kprobes.breakpoint", `register tamaprobe/kprobes\.breakpoint: tamaprobe/kprobes\.breakpoint cannot be probed: .*`},
-		{"p tamaprobe/arch/amd64.trapEntry", `register .*: tamaprobe/arch/amd64\.trapEntry cannot be probed: .*`},
+		{"p tamaprobe/arch/amd64.breakpointEntry", `register .*: tamaprobe/arch/amd64\.breakpointEntry cannot be probed: .*`},
 		{"-", `usage: - N\|SYMBOL\[\+OFF\]`},
+		{"enable", `usage: enable N\|SYMBOL\[\+OFF\]\|ADDR`},
+		{"enable 1", `1: no such probe`},
+		{"disable nosuch", `nosuch: no such probe`},
+		{"disable 1 2", `usage: disable N\|SYMBOL\[\+OFF\]\|ADDR`},
+		{"enabled 2", `usage: enabled \[0\|1\]`},
+		{"enabled 0 1", `usage: enabled \[0\|1\]`},
+		{"blacklist x", `usage: blacklist`},
+		{"jp nosuch", `nosuch: this kernel has no mirror function for it; jp lists those it has`},
+		{"jp a b", `usage: jp \[SYMBOL\]`},
 		{"- 1", `1: no such probe`},
 		{"- main.fib", `main\.fib: no such probe`},
 		{"run nosuch", `nosuch: no such workload; run lists them`},
@@ -109,6 +121,31 @@ func TestConsoleErrors(t *testing.T) {
 	}
 	s.check("list", "")
 	s.check("run fib", `fib: .* 6765\n`)
+	s.poweroff()
+}
+
+func TestConsoleEnable(t *testing.T) {
+	s := console(t)
+	s.check("jp main.fib", `p1: main\.fib\+0x0\n`)
+	s.send("run fib\r")
+	s.expect(`p1: \[\d{3}\] goroutine \d+ \d+\.\d{6}: main\.fib\+0x0 n=20\n`)
+	s.expect(`p1: lost \d+ hits\n`)
+	s.send("\r")
+	s.expect(`(?m)^> $`)
+	s.send("disable 1\rlist\r")
+	s.expect(`j  main\.fib\+0x0    \[DISABLED\] #1 hits 21891 missed 0\n`)
+	s.send("run fib\r")
+	s.expect(`last result 6765\n> $`)
+	s.check("p main.runSort", `p2: main\.runSort\+0x0\n`)
+	s.check("enabled 0", "")
+	s.check("enabled", `0\n`)
+	s.check("enable main.fib", "")
+	s.send("run fib\rrun sort\r")
+	s.expect(`fib: .*\n(?:.*\n)*sort: .*\n> $`)
+	s.check("list", `.* main\.fib\+0x0    #1 hits 21891 missed 0\n.* main\.runSort\+0x0    #2 hits 0 missed 0\n`)
+	s.check("enabled 1", "")
+	s.send("run sort 1\r")
+	s.expect(`p2: .* main\.runSort\+0x0 AX=0x0 `)
 	s.poweroff()
 }
 

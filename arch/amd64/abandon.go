@@ -11,10 +11,13 @@ import (
 // and the trap path goes on as if the function that the entry code called had
 // called another one.
 
-// trapStackReserve is kept free at the end of the trap stack, so that a handler
-// that overruns the rest can be abandoned: for a nested exception and what
-// it calls.
-const trapStackReserve = 6 << 10
+// What is kept free at the end of the trap stack, so that a handler that overruns the
+// rest can be abandoned: trapStackReserve for a nested exception and what that
+// calls, of which the last part is for one that fails once more.
+const (
+	trapStackReserve = 10 << 10
+	trapStackLast    = 2 << 10
+)
 
 // setTrapGuard sets where Go code finds the end of the trap stack.
 //
@@ -32,7 +35,7 @@ func (c *cpu) setTrapGuard(reserve uintptr) {
 func UseReserve(r *Regs, use bool) {
 	c := cpuOf(r)
 	if use {
-		c.setTrapGuard(0)
+		c.setTrapGuard(trapStackLast)
 	} else {
 		c.setTrapGuard(trapStackReserve)
 	}

@@ -13,7 +13,9 @@ import "unsafe"
 
 var (
 	callSaved    = funcAt[func(fn unsafe.Pointer, a, b, c uintptr) uintptr](&callSavedCode)
+	callMirror   = funcAt[func(fn unsafe.Pointer, r *Regs, size uintptr)](&callMirrorCode)
 	restoreSaved = funcAt[func(area uintptr)](&restoreSavedCode)
+	cpuNumber    = funcAt[func() int](&cpuNumberCode)
 	readCR2      = funcAt[func() uintptr](&readCR2Code)
 	tryLoad64    = funcAt[func(addr uintptr) (uint64, bool)](&tryLoad64Code)
 	tryLoad8     = funcAt[func(addr uintptr) (uint8, bool)](&tryLoad8Code)
@@ -21,7 +23,7 @@ var (
 	throwing     = funcAt[func(reason string)](&throwingCode)
 )
 
-var callSavedCode, restoreSavedCode, readCR2Code, tryLoad64Code, tryLoad8Code, tryLoadFailedCode,
+var callSavedCode, callMirrorCode, restoreSavedCode, cpuNumberCode, readCR2Code, tryLoad64Code, tryLoad8Code, tryLoadFailedCode,
 	compareFlagsCode, throwingCode, throwCode uintptr
 
 // funcAt makes a function value of code's address.
@@ -34,3 +36,8 @@ func funcAt[F any](code *uintptr) F {
 //
 //lint:ignore U1000 assembly defines it
 func callSavedAsm()
+
+// callMirrorAsm: likewise.
+//
+//lint:ignore U1000 assembly defines it
+func callMirrorAsm()

@@ -3,8 +3,12 @@
 
 DATA	·callSavedCode+0(SB)/8, $·callSavedAsm(SB)
 GLOBL	·callSavedCode(SB), NOPTR, $8
+DATA	·callMirrorCode+0(SB)/8, $·callMirrorAsm(SB)
+GLOBL	·callMirrorCode(SB), NOPTR, $8
 DATA	·restoreSavedCode+0(SB)/8, $·restoreSavedAsm(SB)
 GLOBL	·restoreSavedCode(SB), NOPTR, $8
+DATA	·cpuNumberCode+0(SB)/8, $·cpuNumberAsm(SB)
+GLOBL	·cpuNumberCode(SB), NOPTR, $8
 DATA	·readCR2Code+0(SB)/8, $·readCR2Asm(SB)
 GLOBL	·readCR2Code(SB), NOPTR, $8
 DATA	·tryLoad64Code+0(SB)/8, $·tryLoad64Asm(SB)
@@ -21,6 +25,11 @@ DATA	·throwCode+0(SB)/8, $·throw(SB)
 GLOBL	·throwCode(SB), NOPTR, $8
 
 // All of these: any context, any stack, internal ABI, clobber only their results.
+
+// cpuNumberAsm returns the number of the processor in AX.
+TEXT ·cpuNumberAsm(SB),NOSPLIT|NOFRAME,$0
+	MOVQ	cpu_id(GS), AX
+	RET
 
 // readCR2Asm returns the address of the last page fault in AX.
 TEXT ·readCR2Asm(SB),NOSPLIT|NOFRAME,$0

@@ -34,10 +34,17 @@ type cpu struct {
 	// syncPC is where it was then.
 	syncPC uintptr
 
+	// decided is the address of the probed comparison of a stack check that this
+	// processor is about to execute, decidedBy the guard it is to use.
+	decided   uintptr
+	decidedBy Guard
+
 	// probeState is what the probe handlers get as their second argument.
 	probeState uintptr
 
 	// scratch is where the entry code keeps CX before it has a stack.
+	//
+	//lint:ignore U1000 assembly uses it
 	scratch uint64
 
 	// saved is the innermost CallSaved that is under way, 0 for none.
@@ -187,6 +194,12 @@ func adopt(spare []*cpu) {
 	cpus[id].Store(c)
 	numOnline.Add(1)
 }
+
+// CPUNumber returns the number of the processor that executes it, as Regs has it. Trap
+// context: elsewhere the answer may be out of date at once.
+//
+//go:nosplit
+func CPUNumber() int { return cpuNumber() }
 
 // Locks returns where a processor counts the runtime locks that its code holds: what
 // abandons code has to put that back. nil if there is no such processor. Goroutine

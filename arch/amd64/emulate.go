@@ -180,8 +180,8 @@ func (p *Point) firstOfPrologue(r *Regs, g Guard) {
 }
 
 // restOfPrologue executes the rest up to the conditional jump, so that it is
-// decided by the guard that Enter saw. If the comparison is itself probed, it
-// has to run by itself.
+// decided by the guard that Enter saw. An instruction that is itself probed has to
+// run by itself; the probe of a comparison then finds the guard in the cpu.
 //
 //go:nosplit
 func (p *Point) restOfPrologue(r *Regs, g Guard) {
@@ -190,6 +190,8 @@ func (p *Point) restOfPrologue(r *Regs, g Guard) {
 	}
 	for i := uintptr(p.insn.Len); i <= uintptr(p.prologue.Compare); i++ {
 		if *at[byte](p.addr + i) != p.code[i%codeSize] {
+			c := cpuOf(r)
+			c.decided, c.decidedBy = p.addr+uintptr(p.prologue.Compare), g
 			return
 		}
 	}
@@ -214,4 +216,20 @@ func (p *Point) restOfPrologue(r *Regs, g Guard) {
 func (p *Point) compare(r *Regs, sp uint64, g Guard) {
 	r.Flags = r.Flags&^arithmeticFlags | compareFlags(sp, uint64(g))&arithmeticFlags
 	r.PC = uint64(p.addr + uintptr(p.prologue.Jump))
+}
+
+// compareInCheck executes CMPQ R12, 16(R14), which is only found in stack checks. If
+// the probe at the function's entry has decided by a guard, so does the comparison:
+// nothing else can have run on this processor in between.
+//
+//go:nosplit
+func (p *Point) compareInCheck(r *Regs) {
+	c := cpuOf(r)
+	if c.decided != p.addr {
+		r.PC = uint64(p.slot)
+		return
+	}
+	c.decided = 0
+	r.Flags = r.Flags&^arithmeticFlags | compareFlags(r.R12, uint64(c.decidedBy))&arithmeticFlags
+	r.PC = uint64(p.next)
 }

@@ -30,6 +30,9 @@ type Point struct {
 	prologue inst.Prologue
 	common   bool
 
+	// inCheck says that the instruction is the comparison of a larger stack check.
+	inCheck bool
+
 	target operand // of an indirect branch
 }
 
@@ -91,6 +94,9 @@ func (p *Point) Prepare(addr uintptr, entry bool) error {
 	}
 	if err != nil {
 		return &PointError{addr, inst.Text(code, uint64(addr), nil), err.Error(), syscall.ENOMEM}
+	}
+	if inst.ComparesFrame(code) {
+		p.inCheck, p.resume = true, 0
 	}
 	return nil
 }
@@ -155,7 +161,7 @@ func (p *Point) SetAlone(alone bool) {
 // IsPlain reports whether StepCopy can be used instead of Step, and Next need not be
 // called. Goroutine context.
 func (p *Point) IsPlain() bool {
-	return p.slot != 0 && p.insn.Flow == inst.FlowPlain && p.prologue.Kind == inst.PrologueNone
+	return p.slot != 0 && p.insn.Flow == inst.FlowPlain && p.prologue.Kind == inst.PrologueNone && !p.inCheck
 }
 
 // ResumeAddr is the address to go on at for what Resume does, if it does no more than
@@ -241,10 +247,14 @@ func (p *Point) Resume(r *Regs, g Guard) (ok bool) {
 
 //go:nosplit
 func (p *Point) execute(r *Regs, g Guard) (ok bool) {
-	if p.prologue.Kind == inst.PrologueNone {
+	switch {
+	case p.inCheck:
+		p.compareInCheck(r)
+	case p.prologue.Kind == inst.PrologueNone:
 		return p.emulate(r)
+	default:
+		p.Restart(r, g)
 	}
-	p.Restart(r, g)
 	return true
 }
 
@@ -256,6 +266,9 @@ func (p *Point) execute(r *Regs, g Guard) (ok bool) {
 //go:nosplit
 func (p *Point) Step(r *Regs, g Guard) (done, ok bool) {
 	switch {
+	case p.inCheck && cpuOf(r).decided == p.addr:
+		p.compareInCheck(r)
+		return true, true
 	case p.prologue.Kind != inst.PrologueNone:
 		p.firstOfPrologue(r, g)
 		return true, true

@@ -173,6 +173,9 @@ func TestOnSystemStack(t *testing.T) {
 func overrun(n int) int {
 	var pad [20]int
 	pad[n%20] = n
+	if n < 0 {
+		return 0
+	}
 	return overrun(n+1) + pad[n%10]
 }
 

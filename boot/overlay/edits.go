@@ -159,6 +159,18 @@ var edits = []edit{
 		new:  "const doubleCheckMalloc = true\n",
 	},
 	{
+		file: "runtime/malloc.go",
+		why:  "before that check an allocation may do work for the garbage collector",
+		old:  "func deductAssistCredit(size uintptr) {\n",
+		new:  "func deductAssistCredit(size uintptr) {\n\tbarethrowOnGsignal(\"malloc during signal\")\n",
+	},
+	{
+		file: "runtime/proc.go",
+		why:  "a trap handler that formats text would allocate with a sync.Pool locked, for good",
+		old:  "func sync_runtime_procPin() int {\n",
+		new:  "func sync_runtime_procPin() int {\n\tbarethrowOnGsignal(\"use of a sync.Pool\")\n",
+	},
+	{
 		file: "runtime/proc.go",
 		why:  "a trap handler that blocks would park the interrupted goroutine",
 		old:  "func gopark(unlockf func(*g, unsafe.Pointer) bool, lock unsafe.Pointer, reason waitReason, traceReason traceBlockReason, traceskip int) {\n",

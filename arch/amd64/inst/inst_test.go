@@ -181,12 +181,12 @@ func TestPrologue(t *testing.T) {
 		code string
 		want Prologue
 	}{
-		{"493b6610" + "7605" + "55", Prologue{Kind: PrologueSmall, Compare: 0, Jump: 4}},
-		{"493b6610" + "0f8600010000", Prologue{Kind: PrologueSmall, Jump: 4}},
-		{"4c8d642480" + "4d3b6610" + "7605", Prologue{Kind: PrologueLarge, Frame: 128, Compare: 5, Jump: 9}},
-		{"4c8da42478fcffff" + "4d3b6610" + "7605", Prologue{Kind: PrologueLarge, Frame: 904, Compare: 8, Jump: 12}},
-		{"4989e4" + "4981ec00200000" + "7210" + "4d3b6610" + "7605", Prologue{Kind: PrologueHuge, Frame: 8192, Compare: 12, Jump: 16}},
-		{"644c8b3425f8ffffff" + "493b6610" + "7605", Prologue{Kind: PrologueSmall, LoadsG: true, Compare: 9, Jump: 13}},
+		{"493b6610" + "7605" + "55", Prologue{Kind: PrologueSmall, Compare: 0, Jump: 4, End: 6}},
+		{"493b6610" + "0f8600010000", Prologue{Kind: PrologueSmall, Jump: 4, End: 10}},
+		{"4c8d642480" + "4d3b6610" + "7605", Prologue{Kind: PrologueLarge, Frame: 128, Compare: 5, Jump: 9, End: 11}},
+		{"4c8da42478fcffff" + "4d3b6610" + "7605", Prologue{Kind: PrologueLarge, Frame: 904, Compare: 8, Jump: 12, End: 14}},
+		{"4989e4" + "4981ec00200000" + "7210" + "4d3b6610" + "7605", Prologue{Kind: PrologueHuge, Frame: 8192, Compare: 12, Jump: 16, End: 18}},
+		{"644c8b3425f8ffffff" + "493b6610" + "7605", Prologue{Kind: PrologueSmall, LoadsG: true, Compare: 9, Jump: 13, End: 15}},
 		{"493b6610" + "7705", Prologue{}}, // JA
 		{"493b6618" + "7605", Prologue{}}, // another field of g
 		{"4c8d642480" + "493b6610" + "7605", Prologue{}},

@@ -44,6 +44,10 @@ var (
 	conditionBE = uint8(6)
 )
 
+// ComparesFrame reports whether code starts with CMPQ R12, 16(R14), the comparison of a
+// stack check of a larger frame.
+func ComparesFrame(code []byte) bool { return bytes.HasPrefix(code, cmpqR12) }
+
 // ParsePrologue recognizes the stack check at the start of a function's code.
 func ParsePrologue(code []byte) Prologue {
 	var p Prologue

@@ -90,7 +90,13 @@ func bareCallers(pc, sp, p uintptr, pcs []uintptr) int {
 	}
 	var u unwinder
 	u.initAt(pc, sp, 0, gp, unwindSilentErrors|unwindTrap)
-	return tracebackPCs(&u, 0, pcs)
+	n := tracebackPCs(&u, 0, pcs)
+	if n > 0 && gp == gp.m.gsignal && findfunc(pcs[n-1]).funcID == abi.FuncID_morestack {
+		// It has saved where it was called.
+		u.initAt(gp.sched.pc, gp.sched.sp, 0, gp, unwindSilentErrors)
+		n += tracebackPCs(&u, 0, pcs[n:])
+	}
+	return n
 }
 
 //go:linkname bareTraceback runtime/goos.Traceback
