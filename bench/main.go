@@ -48,6 +48,14 @@ var benchmarks = []benchmark{
 	{"boost2", plain, "main.plain", []kprobes.Kprobe{{PreHandler: count}, {PreHandler: count}}},
 }
 
+// optimized are measured with the breakpoint replaced by a jump.
+var optimized = []benchmark{
+	{"opt", plain, "main.plain", []kprobes.Kprobe{{PreHandler: count}}},
+	{"opt2", plain, "main.plain", []kprobes.Kprobe{{PreHandler: count}, {PreHandler: count}}},
+	{"opt_entry", func() { entry(1) }, "main.entry", []kprobes.Kprobe{{PreHandler: count}}},
+	{"count", plain, "main.plain", []kprobes.Kprobe{{}}},
+}
+
 //go:noinline
 func entry(x int) int {
 	var pad [8]int
@@ -95,6 +103,13 @@ func register(symbol string, probes []kprobes.Kprobe) {
 		probes[i].Symbol = symbol
 		probes[i].Addr = 0
 		check(kprobes.Register(&probes[i]))
+	}
+	kprobes.WaitOptimizer()
+	for i := range probes {
+		if optimized := probes[i].State()&kprobes.FlagOptimized != 0; optimized != kprobes.Optimization() && probes[i].PostHandler == nil {
+			fmt.Printf("%s: optimized %v\n", symbol, optimized)
+			os.Exit(1)
+		}
 	}
 }
 
@@ -197,6 +212,7 @@ func register1000() float64 {
 }
 
 func main() {
+	kprobes.SetOptimization(false)
 	for _, b := range benchmarks {
 		fmt.Printf("bench %s %.1f insn\n", b.name, b.run())
 	}
@@ -204,6 +220,11 @@ func main() {
 	fmt.Printf("bench jprobe %.1f insn\n", jprobe())
 	fmt.Printf("bench boost_10000 %.1f insn\n", boost10000())
 	fmt.Printf("bench register_1000 %.1f insn\n", register1000())
+	kprobes.SetOptimization(true)
+	for _, b := range optimized {
+		fmt.Printf("bench %s %.1f insn\n", b.name, b.run())
+	}
+	fmt.Printf("bench missed_opt %.1f insn\n", missed())
 	if counter == 0 {
 		fmt.Println("no handler was called")
 		os.Exit(1)

@@ -5,6 +5,7 @@
 // func plain()
 TEXT ·plain(SB),NOSPLIT|NOFRAME,$0
 	ADDQ	$1, AX
+	ADDQ	$1, AX
 	RET
 
 // func jump()
@@ -16,6 +17,7 @@ end:
 
 // func inner()
 TEXT ·inner(SB),NOSPLIT|NOFRAME,$0
+	ADDQ	$1, AX
 	ADDQ	$1, AX
 	RET
 

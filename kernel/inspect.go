@@ -12,6 +12,7 @@ import (
 	"tamaprobe/arch/amd64"
 	"tamaprobe/arch/amd64/inst"
 	"tamaprobe/boot/board"
+	"tamaprobe/kprobes"
 	"tamaprobe/symtab"
 )
 
@@ -115,6 +116,10 @@ func findFunc(s string) (symtab.Func, error) {
 }
 
 func (c *console) dis(args []string) error {
+	detours := len(args) > 0 && args[0] == "-d"
+	if detours {
+		args = args[1:]
+	}
 	if len(args) != 1 {
 		return errUsage
 	}
@@ -134,15 +139,58 @@ func (c *console) dis(args []string) error {
 				break
 			}
 		}
-		mark := ""
-		if names := probed[pc]; names != nil {
-			mark = strings.Join(names, ",")
+		names := make([]string, len(probed[pc]))
+		for i, e := range probed[pc] {
+			names[i] = e.name()
 		}
-		w.printf("%4s %016x +%-4x %-30s %s\n", mark, pc, pc-f.Entry(), fmt.Sprintf("% x", code[:n]), inst.Text(code, uint64(pc), symtab.Symname))
+		w.printf("%4s %016x +%-4x %-30s %s\n", strings.Join(names, ","), pc, pc-f.Entry(), fmt.Sprintf("% x", code[:n]), inst.Text(code, uint64(pc), symtab.Symname))
+		if now := memory(pc, inst.MaxLen); now[0] != code[0] {
+			disLine(&w, "now", pc, now)
+		}
+		if len(probed[pc]) > 0 && detours {
+			disDetour(&w, probed[pc][0])
+		}
 		pc += n
 	}
 	w.flush()
 	return nil
+}
+
+// disDetour disassembles the code that an optimized probe's jump leads to.
+func disDetour(w *lineWriter, e *printed) {
+	lo, hi, ok := kprobes.Detour(e.Kprobe)
+	if !ok {
+		if err := kprobes.Unoptimizable(e.Kprobe); err != nil {
+			w.printf("     not optimized: %v\n", err)
+		}
+		return
+	}
+	for pc := lo; pc < hi; {
+		pc += disLine(w, "|", pc, memory(pc, int(hi-pc)))
+	}
+}
+
+// disLine prints the instruction that is at pc in fact, and returns its length.
+func disLine(w *lineWriter, mark string, pc uintptr, code []byte) uintptr {
+	n := 1
+	if i, err := inst.Decode(code); err == nil {
+		n = int(i.Len)
+	}
+	w.printf("%4s %016x %-5s %-30s %s\n", mark, pc, "", fmt.Sprintf("% x", code[:n]), inst.Text(code, uint64(pc), symtab.Symname))
+	return uintptr(n)
+}
+
+// memory returns up to n bytes of memory as it is, at least one.
+func memory(addr uintptr, n int) []byte {
+	b := make([]byte, 0, n)
+	for i := range n {
+		v, ok := amd64.TryLoad8(addr + uintptr(i))
+		if !ok && i > 0 {
+			break
+		}
+		b = append(b, v)
+	}
+	return b
 }
 
 // isPadding reports whether nothing but INT3 lies between pc and end.

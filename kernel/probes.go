@@ -167,6 +167,7 @@ func flags(f kprobes.Flags) (s string) {
 	}{
 		{kprobes.FlagDisabled, "[DISABLED]"},
 		{kprobes.FlagFaulted, "[FAULTED]"},
+		{kprobes.FlagOptimized, "[OPTIMIZED]"},
 	} {
 		if f&flag.f != 0 {
 			s += flag.name
@@ -215,6 +216,36 @@ func (c *console) enabled(args []string) error {
 		c.printf("%d\n", n)
 	case len(args) == 1 && (args[0] == "0" || args[0] == "1"):
 		kprobes.SetEnabled(args[0] == "1")
+	default:
+		return errUsage
+	}
+	return nil
+}
+
+// optimization shows or sets whether probes are optimized, or says for each why it is not.
+func (c *console) optimization(args []string) error {
+	switch {
+	case len(args) == 0:
+		n := 0
+		if kprobes.Optimization() {
+			n = 1
+		}
+		c.printf("%d\n", n)
+	case len(args) == 1 && (args[0] == "0" || args[0] == "1"):
+		kprobes.SetOptimization(args[0] == "1")
+	case len(args) == 1 && args[0] == "-v":
+		ps := &c.probes
+		ps.mu.Lock()
+		defer ps.mu.Unlock()
+		for _, e := range ps.list {
+			state := "optimized"
+			if err := kprobes.Unoptimizable(e.Kprobe); err != nil {
+				state = err.Error()
+			} else if e.State()&kprobes.FlagOptimized == 0 {
+				state = "about to be optimized"
+			}
+			c.printf("%s: %s: %s\n", e.name(), e.place(), state)
+		}
 	default:
 		return errUsage
 	}
@@ -301,13 +332,13 @@ func (ps *probes) removeOne(c *console, e *printed) error {
 	return nil
 }
 
-// at returns the names of the probes by address.
-func (ps *probes) at() map[uintptr][]string {
+// at returns the probes by address.
+func (ps *probes) at() map[uintptr][]*printed {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	m := make(map[uintptr][]string)
+	m := make(map[uintptr][]*printed)
 	for _, e := range ps.list {
-		m[e.Addr] = append(m[e.Addr], e.name())
+		m[e.Addr] = append(m[e.Addr], e)
 	}
 	return m
 }

@@ -57,7 +57,7 @@ func recordFailure(c *cpu, p *Kprobe, r *amd64.Regs) {
 		f.length = copy(f.reason[:], amd64.ThrowReason(r))
 	}
 	f.addr = amd64.CR2()
-	f.depth = goruntime.Callers(uintptr(r.PC), uintptr(r.SP), r.G, f.pcs[:])
+	f.depth = goruntime.Callers(uintptr(r.PC), uintptr(r.SP), goruntime.SignalG(), f.pcs[:])
 	ring.head.Store(head + 1)
 }
 
@@ -94,8 +94,10 @@ func reportFailures() {
 		}
 	}
 	unrecorded := uint64(0)
-	for i := range cpus {
-		unrecorded += cpus[i].unrecorded
+	for _, c := range cpus {
+		if c != 0 {
+			unrecorded += c.get().unrecorded
+		}
 	}
 	if unrecorded == unrecordedTold {
 		return
@@ -121,8 +123,7 @@ func (p *Kprobe) markFaulted() {
 	p.faulted = true
 	p.disabled = true
 	if s := p.site; s != nil {
-		s.publish()
-		arm(s)
+		s.update()
 	}
 }
 

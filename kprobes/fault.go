@@ -19,28 +19,37 @@ var faultVectors = []amd64.Vector{
 //go:nosplit
 func fault(r *amd64.Regs) bool {
 	c := cpuOf(r)
-	if c.list != 0 && !c.stepping && amd64.Inside(r, c.regs.get()) {
+	if c.Guard != 0 && !c.stepping && amd64.Inside(r, c.top()) {
 		return c.handlerFault(r)
 	}
 	if amd64.Thrown(r) {
 		amd64.Unthrow(r) // let the runtime end the program
 		return true
 	}
-	if !amd64.InCopy(r) {
+	d, copied := amd64.InCopy(r)
+	if !copied {
 		return false
 	}
 	if c.stepping {
 		c.stepping = false
 		r.Flags = r.Flags&^(amd64.FlagIF|amd64.FlagTF) | c.flags&(amd64.FlagIF|amd64.FlagTF)
-		c.begin(c.list.get(), r)
+		c.handle(r)
 		return c.instructionFault(r)
 	}
 	l := lookup(uintptr(r.PC))
-	if l == nil || c.list != 0 {
-		return false // unregistered meanwhile, or the trap path itself
+	switch {
+	case c.Guard != 0:
+		return false // the trap path itself
+	case l != nil:
+		c.begin(l, r)
+		c.instructionFault(r)
+	default: // unregistered meanwhile, or further inside what a jump replaced
+		amd64.Deliver(r)
 	}
-	c.begin(l, r)
-	return c.instructionFault(r)
+	if d != nil {
+		d.Moved(r)
+	}
+	return true
 }
 
 // instructionFault deals with an exception of the probed instruction: r is that, as
@@ -48,11 +57,11 @@ func fault(r *amd64.Regs) bool {
 //
 //go:nosplit
 func (c *cpu) instructionFault(r *amd64.Regs) bool {
-	l := c.list.get()
+	l := c.list()
 	if l.faults {
 		return c.faultHandlers(r, l.first())
 	}
-	c.list = 0
+	c.Guard = 0
 	amd64.Deliver(r)
 	return true
 }
@@ -65,21 +74,21 @@ func (c *cpu) faultHandlers(r *amd64.Regs, at **Kprobe) bool {
 	c.phase = phaseFault
 	for *at != nil {
 		p := *at
-		c.current = refTo(at)
+		c.Current = uintptr(refTo(at))
 		at = next(at)
 		if p.FaultHandler == nil || p.off != 0 || !faultSaved(p, r) {
 			continue
 		}
 		if uintptr(r.PC) == c.point().Addr() && !again(c.point(), r) {
-			at = c.list.get().first()
+			at = c.list().first()
 			continue
 		}
 		c.phase = phasePre
-		c.list = 0
+		c.Guard = 0
 		return true
 	}
 	c.phase = phasePre
-	c.list = 0
+	c.Guard = 0
 	amd64.Deliver(r)
 	return true
 }
@@ -111,9 +120,14 @@ const (
 //
 //go:nosplit
 func (c *cpu) handlerFault(r *amd64.Regs) bool {
-	p := *c.current.get()
+	p := *c.current()
 	amd64.UseReserve(r, true)
-	copied := amd64.InCopy(r)
+	_, copied := amd64.InCopy(r)
+	l := c.list()
+	locks := ref[int32](c.LocksAt).get()
+	if c.failing == failingNot && c.inDetour() && !l.locks {
+		c.Locks = *locks // the handler takes none, but what follows may
+	}
 	if c.failing == failingNot && c.phase != phaseFault && p.FaultHandler != nil && !amd64.Thrown(r) {
 		c.failing = failingFix
 		if fixed(p, r, copied) {
@@ -129,10 +143,31 @@ func (c *cpu) handlerFault(r *amd64.Regs) bool {
 	} else {
 		c.unrecorded++
 	}
-	*c.locksAt.get() = c.locks
-	amd64.Abandon(r, c.regs.get(), resumeHit)
+	*locks = c.Locks
+	if c.inDetour() {
+		c.failing = failingNot
+		amd64.UseReserve(r, false)
+		l.detour.AbandonDetour(r, c.Top, l.index(c.current()))
+	} else {
+		amd64.Abandon(r, ref[amd64.Regs](c.Regs).get(), resumeHit)
+	}
 	return true
 }
+
+// top is the end of the part of the trap stack that handlers use. Guarded.
+//
+//go:nosplit
+func (c *cpu) top() uintptr {
+	if c.inDetour() {
+		return c.Top
+	}
+	return c.Regs // they lie on it
+}
+
+// inDetour reports whether a detour called the handler. Guarded.
+//
+//go:nosplit
+func (c *cpu) inDetour() bool { return amd64.InDetour(ref[amd64.Regs](c.Regs).get()) }
 
 // fixed reports whether p's fault handler dealt with an exception in its other
 // handlers; copied, in the copy of an instruction that a handler called.
@@ -157,7 +192,7 @@ func resumeHit(r *amd64.Regs) bool {
 	c := cpuOf(r)
 	c.failing = failingNot
 	amd64.UseReserve(r, false)
-	switch at := next(c.current.get()); c.phase {
+	switch at := next(c.current()); c.phase {
 	case phasePost:
 		return c.postHandlers(r, at)
 	case phaseFault:

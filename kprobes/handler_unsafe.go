@@ -41,8 +41,11 @@ func recordFailureSaved(c *cpu, p *Kprobe, r *amd64.Regs) {
 //
 //go:nosplit
 func (c *cpu) count(p *Kprobe) *count {
-	return (*count)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(p.counts)), c.countOffset))
+	return (*count)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(p.counts)), c.CountOffset))
 }
+
+// offOffset is where in a Kprobe off is.
+const offOffset = unsafe.Offsetof(Kprobe{}.off)
 
 const countSize = unsafe.Sizeof(count{})
 
@@ -54,6 +57,13 @@ func (l *probeList) first() **Kprobe { return unsafe.SliceData(l.probes) }
 
 //go:nosplit
 func next(p **Kprobe) **Kprobe { return (**Kprobe)(unsafe.Add(unsafe.Pointer(p), unsafe.Sizeof(*p))) }
+
+// index returns where in the list at is.
+//
+//go:nosplit
+func (l *probeList) index(at **Kprobe) int {
+	return int((uintptr(unsafe.Pointer(at)) - uintptr(unsafe.Pointer(l.first()))) / unsafe.Sizeof(*at))
+}
 
 // A ref is a pointer that the garbage collector does not see.
 type ref[T any] uintptr

@@ -1,39 +1,47 @@
 package kprobes
 
 import (
+	"unsafe"
+
 	"tamaprobe/arch/amd64"
 )
 
 // The way of a hit: the entry code calls breakpoint, and after a single step debug.
 //
-// The reentrancy guard is cpu.site: while it is set, a hit on the same processor
+// The reentrancy guard is cpu.Guard: while it is set, a hit on the same processor
 // misses. What runs before it is set and after it is dropped must not be probed
 // itself: that is found by following the calls in the machine code from the entry
 // on, see blacklist.go. None of it checks the stack (nosplit): a handler may have used up
 // the trap stack. None uses SSE registers, which hold the interrupted code's values.
 
-// A cpu is the state of a processor between a hit and its end. It must not hold
-// pointers that the garbage collector knows: storing one could need a write
-// barrier, which the trap path must not run. What it refers to stays reachable
-// through the table until no processor is in the trap path.
+// A cpu is the state of a processor between a hit and its end. Detours use its first
+// part. It must not hold pointers that the garbage collector knows: storing one could
+// need a write barrier, which the trap path must not run. What it refers to stays
+// reachable through the table until no processor is in the trap path.
 type cpu struct {
-	list     ref[probeList]  // the probes being hit: the reentrancy guard
-	regs     ref[amd64.Regs] // of the exception whose handlers run
-	current  ref[*Kprobe]    // where in the list the probe stands whose handler runs
+	// Guard is the probeList being hit. Current is where in the list the probe
+	// stands whose handler runs.
+	amd64.HitState
 	phase    phase
 	stepping bool // the instruction is being single-stepped
 	failing  failing
-	locks    int32      // the interrupted code's count of runtime locks
-	locksAt  ref[int32] // where that is
 	flags    uint64
-	guard    amd64.Guard
-
-	countOffset uintptr // of the processor's counts in a probe's
+	guard    amd64.Guard // what Point.Enter returned
 
 	unrecorded uint64 // failures of handlers
-
-	_ [184]byte // up to a power of two: a cache line of its own, and the next one
 }
+
+var _ [amd64.HitStateSize - unsafe.Sizeof(cpu{})]byte // it fits
+
+// list is what is being hit, if Guard is set.
+//
+//go:nosplit
+func (c *cpu) list() *probeList { return ref[probeList](c.Guard).get() }
+
+// current is where in the list the probe stands whose handler runs.
+//
+//go:nosplit
+func (c *cpu) current() **Kprobe { return ref[*Kprobe](c.Current).get() }
 
 // A phase says which handlers run.
 type phase uint8
@@ -46,12 +54,13 @@ const (
 
 func (p phase) String() string { return [...]string{"pre", "post", "fault"}[p] }
 
-var cpus [amd64.MaxCPU]cpu
+// cpus are the processors' states, by number.
+var cpus [amd64.MaxCPU]ref[cpu]
 
 // cpuOf returns the state of r's processor.
 //
 //go:nosplit
-func cpuOf(r *amd64.Regs) *cpu { return &cpus[r.CPU%amd64.MaxCPU] }
+func cpuOf(r *amd64.Regs) *cpu { return cpus[r.CPU%amd64.MaxCPU].get() }
 
 // breakpoint is called for every INT3, with r.PC its address. Trap context,
 // unguarded.
@@ -72,20 +81,20 @@ func breakpoint(r *amd64.Regs, state uintptr) bool {
 			l.site.point.Restart(r, guard)
 			return true
 		}
-		if c.list != 0 {
+		if c.Guard != 0 {
 			return c.miss(l, r, guard)
 		}
 		c.guard = guard
-	} else if c.list != 0 {
+	} else if c.Guard != 0 {
 		return c.miss(l, r, 0)
 	}
 	c.begin(l, r)
-	for at := l.first(); ; at = next(c.current.get()) {
+	for at := l.first(); ; at = next(c.current()) {
 		p := *at
 		if p == nil {
 			break
 		}
-		c.current = refTo(at)
+		c.Current = uintptr(refTo(at))
 		if p.off != 0 {
 			continue
 		}
@@ -94,10 +103,14 @@ func breakpoint(r *amd64.Regs, state uintptr) bool {
 			return true
 		}
 	}
-	l = c.list.get()
+	l = c.list()
 	if pc := l.resume; pc != 0 {
 		r.PC = uint64(pc)
-		c.list = 0
+		c.Guard = 0
+		return true
+	}
+	if l.step {
+		c.stepCopy(l, r)
 		return true
 	}
 	return c.execute(l, r)
@@ -118,27 +131,34 @@ func (c *cpu) miss(l *probeList, r *amd64.Regs, guard amd64.Guard) bool {
 //
 //go:nosplit
 func (c *cpu) begin(l *probeList, r *amd64.Regs) {
-	c.list = refTo(l)
-	c.regs = refTo(r)
-	c.locks = *c.locksAt.get()
+	c.Guard = uintptr(refTo(l))
+	c.handle(r)
+}
+
+// handle remembers what it takes to abandon a handler for r.
+//
+//go:nosplit
+func (c *cpu) handle(r *amd64.Regs) {
+	c.Regs = uintptr(refTo(r))
+	c.Locks = *ref[int32](c.LocksAt).get()
 }
 
 // point is the instruction that is hit. Guarded.
 //
 //go:nosplit
-func (c *cpu) point() *amd64.Point { return &c.list.get().site.point }
+func (c *cpu) point() *amd64.Point { return &c.list().site.point }
 
 // preHandlers calls the pre handlers from at on, and lets the instruction be executed.
 // Guarded; drops the guard unless the instruction is stepped.
 //
 //go:nosplit
 func (c *cpu) preHandlers(r *amd64.Regs, at **Kprobe) bool {
-	for ; ; at = next(c.current.get()) {
+	for ; ; at = next(c.current()) {
 		p := *at
 		if p == nil {
-			return c.execute(c.list.get(), r)
+			return c.execute(c.list(), r)
 		}
-		c.current = refTo(at)
+		c.Current = uintptr(refTo(at))
 		if p.off != 0 {
 			continue
 		}
@@ -158,8 +178,8 @@ func (c *cpu) leaves(r *amd64.Regs) bool {
 	if uintptr(r.PC) == c.point().Addr() {
 		return false
 	}
-	c.missed(next(c.current.get())) // the others do not see this hit
-	c.list = 0
+	c.missed(next(c.current())) // the others do not see this hit
+	c.Guard = 0
 	return true
 }
 
@@ -174,7 +194,7 @@ func (c *cpu) execute(l *probeList, r *amd64.Regs) bool {
 	if !l.site.point.Resume(r, c.guard) {
 		return c.instructionFault(r)
 	}
-	c.list = 0
+	c.Guard = 0
 	return true
 }
 
@@ -183,12 +203,11 @@ func (c *cpu) execute(l *probeList, r *amd64.Regs) bool {
 //
 //go:nosplit
 func (c *cpu) step(l *probeList, r *amd64.Regs) bool {
-	c.flags = r.Flags
-	if l.plain {
-		l.site.point.StepCopy(r)
-		c.stepping = true
+	if l.step {
+		c.stepCopy(l, r)
 		return true
 	}
+	c.flags = r.Flags
 	done, ok := l.site.point.Step(r, c.guard)
 	switch {
 	case !ok:
@@ -200,6 +219,15 @@ func (c *cpu) step(l *probeList, r *amd64.Regs) bool {
 	return true
 }
 
+// stepCopy is step for a plain instruction.
+//
+//go:nosplit
+func (c *cpu) stepCopy(l *probeList, r *amd64.Regs) {
+	c.flags = r.Flags
+	c.stepping = true
+	l.site.point.StepCopy(r)
+}
+
 // debug is called for every debug exception. Trap context; guarded if it is the
 // end of a single step.
 //
@@ -209,13 +237,12 @@ func debug(r *amd64.Regs, state uintptr) bool {
 	if !c.stepping {
 		return false
 	}
-	l := c.list.get()
+	l := c.list()
 	if !l.site.point.Stepped(r, c.flags) {
 		return true
 	}
 	c.stepping = false
-	c.regs = refTo(r)
-	c.locks = *c.locksAt.get()
+	c.handle(r)
 	return c.postHandlers(r, l.first())
 }
 
@@ -224,21 +251,21 @@ func debug(r *amd64.Regs, state uintptr) bool {
 //go:nosplit
 func (c *cpu) postHandlers(r *amd64.Regs, at **Kprobe) bool {
 	c.phase = phasePost
-	for ; ; at = next(c.current.get()) {
+	for ; ; at = next(c.current()) {
 		p := *at
 		if p == nil {
 			break
 		}
-		c.current = refTo(at)
+		c.Current = uintptr(refTo(at))
 		if p.post != nil && p.off == 0 {
 			p.post(p, r, 0)
 		}
 	}
 	c.phase = phasePre
-	if l := c.list.get(); !l.plain {
+	if l := c.list(); !l.step {
 		l.site.point.Next(r, c.guard)
 	}
-	c.list = 0
+	c.Guard = 0
 	return true
 }
 

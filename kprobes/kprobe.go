@@ -73,6 +73,8 @@ type Kprobe struct {
 	// off is 1 after a handler failed: hits ignore the probe from then on.
 	off uint32
 
+	use use // what the pre handler may do
+
 	// pre and post are PreHandler and PostHandler as hits call them; pre is never
 	// nil.
 	pre  func(p *Kprobe, r *amd64.Regs) bool
@@ -90,8 +92,9 @@ type Kprobe struct {
 type Flags uint32
 
 const (
-	FlagDisabled Flags = 1 << iota // handlers are not called, and hits not counted
-	FlagFaulted                    // disabled because a handler failed; never set by the user
+	FlagDisabled  Flags = 1 << iota // handlers are not called, and hits not counted
+	FlagFaulted                     // disabled because a handler failed; never set by the user
+	FlagOptimized                   // hit by a jump, not a breakpoint; never set by the user
 )
 
 // State returns the probe's flags as they are now: the Flags field is only what it is
@@ -105,6 +108,9 @@ func (p *Kprobe) State() (f Flags) {
 	}
 	if p.faulted {
 		f |= FlagFaulted
+	}
+	if p.site != nil && p.site.detour != nil && !p.disabled {
+		f |= FlagOptimized
 	}
 	return f
 }

@@ -65,11 +65,14 @@ func instructions(t testing.TB, name string) []uintptr {
 	if len(fns) != 1 {
 		t.Fatalf("%d functions named %s", len(fns), name)
 	}
-	var pcs []uintptr
-	for pc := fns[0].Entry(); pc < fns[0].End(); {
+	return functionInstructions(fns[0])
+}
+
+func functionInstructions(fn symtab.Func) (pcs []uintptr) {
+	for pc := fn.Entry(); pc < fn.End(); {
 		i, err := inst.Decode(amd64.OriginalText(pc))
 		if err != nil {
-			t.Fatal(err)
+			return pcs
 		}
 		pcs = append(pcs, pc)
 		pc += uintptr(i.Len)

@@ -36,12 +36,15 @@ var start = sync.OnceValue(func() error {
 		}
 	}
 	for i := range amd64.CPULimit() {
-		cpus[i].locksAt = refTo(amd64.Locks(i))
-		cpus[i].countOffset = uintptr(i) * countSize
+		if c := (*cpu)(amd64.HitStateOf(i)); c != nil {
+			c.CountOffset = uintptr(i) * countSize
+			cpus[i] = refTo(c)
+		}
 	}
-	amd64.SetProbeHandlers(breakpoint, debug, func(cpu int) uintptr { return uintptr(refTo(&cpus[cpu])) })
+	amd64.SetProbeHandlers(breakpoint, debug)
 	amd64.HookThrow()
 	go reporter()
+	go optimizer()
 	return nil
 })
 
@@ -73,6 +76,7 @@ func RegisterAll(ps []*Kprobe) error {
 		touched = append(touched, s)
 	}
 	touched = unique(touched)
+	disturb(touched)
 	for _, s := range touched {
 		s.publish()
 	}
@@ -80,6 +84,28 @@ func RegisterAll(ps []*Kprobe) error {
 		arm(touched...)
 	}
 	return nil
+}
+
+// disturb is called for sites that are about to change, or have appeared or gone: it takes
+// back their optimization and that of sites that have them in their region, until the
+// optimizer looks at them again, and publishes entries whose stack checks they are in.
+// mu is held.
+func disturb(changed []*site) {
+	all := slices.Clone(changed)
+	for _, s := range changed {
+		all = append(all, around(s.point.Addr())...)
+	}
+	all = unique(all)
+	unoptimize(all)
+	for _, s := range all {
+		if sites[s.point.Addr()] != s {
+			continue
+		}
+		s.reconsider()
+		if s.point.IsEntry() {
+			s.publish()
+		}
+	}
 }
 
 // unique removes the repetitions from a list of sites.
@@ -141,9 +167,16 @@ func setDisabled(op string, p *Kprobe, disabled bool) error {
 		p.faulted = false
 		p.off = 0
 	}
+	s.update()
+	return nil
+}
+
+// update makes the site what the state of its probes says. When it returns, no handlers
+// of probes that are not enabled run. mu is held.
+func (s *site) update() {
+	disturb([]*site{s})
 	s.publish()
 	arm(s)
-	return nil
 }
 
 // SetEnabled arms or disarms all probes, those registered later included. What is
@@ -160,6 +193,7 @@ func SetEnabled(on bool) {
 	for _, s := range sites {
 		all = append(all, s)
 	}
+	disturb(all)
 	arm(all...)
 }
 
@@ -199,7 +233,6 @@ func add(p *Kprobe) (*site, error) {
 		}
 		s.publish()
 		sites[addr] = s
-		s.neighbor()
 		if len(sites) == 1 {
 			registered.Signal()
 		}
@@ -220,15 +253,16 @@ func (p *Kprobe) prepare() {
 	p.pre, p.post = p.PreHandler, p.PostHandler
 	switch {
 	case p.pre == nil:
-		p.pre = noPreHandler
+		p.pre, p.use = noPreHandler, 0
 	case p.mirror != nil:
-		if usesSSE(code(p.mirror)) {
-			p.pre = preSaved
-		}
-	case usesSSE(code(p.pre)):
-		p.pre = preSaved
+		p.use = usesOf(code(p.mirror)) | useTLS // to call it takes assembly, which asks
+	default:
+		p.use = usesOf(code(p.pre))
 	}
-	if p.post != nil && usesSSE(code(p.post)) {
+	if p.use&useSSE != 0 {
+		p.pre, p.use = preSaved, useUnknown
+	}
+	if p.post != nil && usesOf(code(p.post))&useSSE != 0 {
 		p.post = postSaved
 	}
 }
@@ -236,16 +270,18 @@ func (p *Kprobe) prepare() {
 // drop takes registered probes away. mu is held.
 func drop(ps []*Kprobe) {
 	touched := make([]*site, 0, len(ps))
-	gone := make(map[*Kprobe]bool, len(ps))
+	dropped := make(map[*Kprobe]bool, len(ps))
 	for _, p := range ps {
-		gone[p] = true
+		dropped[p] = true
 		touched = append(touched, p.site)
 		p.site = nil
 	}
 	touched = unique(touched)
+	disturb(touched)
 	var free []*amd64.Point
+	var gone []*site
 	for _, s := range touched {
-		s.probes = slices.DeleteFunc(s.probes, func(p *Kprobe) bool { return gone[p] })
+		s.probes = slices.DeleteFunc(s.probes, func(p *Kprobe) bool { return dropped[p] })
 		s.publish()
 	}
 	if len(touched) > 0 {
@@ -255,10 +291,11 @@ func drop(ps []*Kprobe) {
 		if len(s.probes) == 0 {
 			delete(sites, s.point.Addr())
 			enter(s.point.Addr(), nil)
-			s.neighbor()
+			gone = append(gone, s)
 			free = append(free, &s.point)
 		}
 	}
+	disturb(gone)
 	amd64.Release(free)
 	// A handler may have failed before it stopped.
 	reportFailures()

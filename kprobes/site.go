@@ -2,14 +2,14 @@ package kprobes
 
 import (
 	"tamaprobe/arch/amd64"
-	"tamaprobe/symtab"
 )
 
 // A site is an instruction with probes.
 type site struct {
 	point  amd64.Point
-	probes []*Kprobe // in order of registration; guarded by mu
-	armed  bool      // the breakpoint is there; guarded by mu
+	probes []*Kprobe     // in order of registration; guarded by mu
+	armed  bool          // the breakpoint or the jump is there; guarded by mu
+	detour *amd64.Detour // where the jump leads to, nil if there is none; guarded by mu
 
 	// active is what a hit finds: the probes that are enabled; guarded by mu.
 	active *probeList
@@ -24,14 +24,20 @@ type probeList struct {
 	post   bool      // one of them has a post handler
 	faults bool      // one of them has a fault handler
 
-	plain bool // the instruction is stepped in its copy, and needs nothing else
+	// step: there is, and the instruction is stepped in its copy and needs nothing
+	// else.
+	step bool
 
 	// resume is where a hit goes on, if the handlers are all there is to do and the
 	// instruction need not be emulated; else 0.
 	resume uintptr
+
+	detour *amd64.Detour // of an optimized site, whose hits use this list
+	locks  bool          // the detour notes the count of runtime locks
 }
 
-// publish makes hits see the site's probes as they are now. mu is held.
+// publish makes hits see the site's probes as they are now. It is not optimized. mu is
+// held.
 func (s *site) publish() {
 	if s.point.IsEntry() {
 		s.point.SetAlone(s.alone())
@@ -40,7 +46,6 @@ func (s *site) publish() {
 		site:   s,
 		probes: make([]*Kprobe, 0, len(s.probes)+1),
 		entry:  s.point.IsEntry(),
-		plain:  s.point.IsPlain(),
 	}
 	for _, p := range s.probes {
 		if p.disabled {
@@ -51,7 +56,9 @@ func (s *site) publish() {
 		l.faults = l.faults || p.FaultHandler != nil
 	}
 	l.probes = append(l.probes, nil)
-	if !l.post {
+	if l.post {
+		l.step = s.point.IsPlain()
+	} else {
 		l.resume = s.point.ResumeAddr()
 	}
 	s.active = l
@@ -68,18 +75,6 @@ func (s *site) alone() bool {
 		}
 	}
 	return true
-}
-
-// neighbor publishes the site at the entry of s's function anew, if s has appeared or
-// gone in its stack check. mu is held.
-func (s *site) neighbor() {
-	addr := s.point.Addr()
-	fn, _ := symtab.Find(addr)
-	if e := sites[fn.Entry()]; e != nil && e != s && e.point.IsEntry() {
-		if lo, hi := e.point.Rest(); lo <= addr && addr < hi {
-			e.publish()
-		}
-	}
 }
 
 // wanted reports whether the site's breakpoint should be there. mu is held.

@@ -35,7 +35,7 @@ func TestEnableDisable(t *testing.T) {
 	check := func(what string, handled, hits int, state Flags) {
 		t.Helper()
 		result = second(1)
-		if calls != handled || p.State() != state {
+		if calls != handled || p.State()&^FlagOptimized != state {
 			t.Errorf("%s: %d calls, want %d; state %d, want %d", what, calls, handled, p.State(), state)
 		}
 		checkCounts(t, p, uint64(hits), 0)

@@ -15,8 +15,10 @@ type moduledata struct {
 	_           uintptr // findfunctab
 
 	minpc, maxpc uintptr
-	text         uintptr
-	_            [16]uintptr // etext, ..., rodata
+	text, etext  uintptr
+	_            [3]uintptr // noptrdata, enoptrdata, data
+	edata        uintptr
+	_            [11]uintptr // bss, ..., rodata
 	gofunc       uintptr
 }
 

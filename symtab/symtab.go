@@ -40,6 +40,10 @@ func Find(pc uintptr) (f Func, ok bool) {
 	return Func{lo}, true
 }
 
+// Data returns the range of the image behind the text that holds initialized data,
+// constants included.
+func Data() (lo, hi uintptr) { return module.etext, module.edata }
+
 // Symname returns the name and the entry of the function that holds addr, in the
 // form that disassemblers ask for: "" if there is none. Any context.
 func Symname(addr uint64) (name string, base uint64) {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // console boots the kernel as a user does.
@@ -29,6 +30,19 @@ func (s *session) check(line, pattern string) {
 	if out := s.do(line); !regexp.MustCompile(`\A(?:` + pattern + `)\z`).MatchString(out) {
 		s.t.Errorf("%s: printed\n%s\nwant %s", line, out, pattern)
 	}
+}
+
+// until gives a command again and again until its output matches.
+func (s *session) until(line, pattern string) {
+	s.t.Helper()
+	var out string
+	for range 50 {
+		if out = s.do(line); regexp.MustCompile(`\A(?:` + pattern + `)\z`).MatchString(out) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.t.Errorf("%s: printed\n%s\nwant %s", line, out, pattern)
 }
 
 func TestConsole(t *testing.T) {
@@ -71,7 +85,7 @@ func TestConsoleErrors(t *testing.T) {
 		{"funcs a b", `usage: funcs \[GLOB\]`},
 		{"funcs nosuch*", `nosuch\*: no function matches`},
 		{"funcs [", `\[: syntax error in pattern`},
-		{"dis", `usage: dis SYMBOL\|ADDR`},
+		{"dis", `usage: dis \[-d\] SYMBOL\|ADDR`},
 		{"dis nosuch", `nosuch: no such symbol`},
 		{"dis 0x10", `0x10: not in the text`},
 		{"dis 0xzz", `0xzz: not a number \(invalid syntax\)`},
@@ -99,6 +113,8 @@ func TestConsoleErrors(t *testing.T) {
 		{"enabled 2", `usage: enabled \[0\|1\]`},
 		{"enabled 0 1", `usage: enabled \[0\|1\]`},
 		{"blacklist x", `usage: blacklist`},
+		{"optimization 2", `usage: optimization \[0\|1\|-v\]`},
+		{"dis -d", `usage: dis \[-d\] SYMBOL\|ADDR`},
 		{"jp nosuch", `nosuch: this kernel has no mirror function for it; jp lists those it has`},
 		{"jp a b", `usage: jp \[SYMBOL\]`},
 		{"- 1", `1: no such probe`},
@@ -142,7 +158,7 @@ func TestConsoleEnable(t *testing.T) {
 	s.check("enable main.fib", "")
 	s.send("run fib\rrun sort\r")
 	s.expect(`fib: .*\n(?:.*\n)*sort: .*\n> $`)
-	s.check("list", `.* main\.fib\+0x0    #1 hits 21891 missed 0\n.* main\.runSort\+0x0    #2 hits 0 missed 0\n`)
+	s.check("list", `.* main\.fib\+0x0    (?:\[OPTIMIZED\] )?#1 hits 21891 missed 0\n.* main\.runSort\+0x0    (?:\[OPTIMIZED\] )?#2 hits 0 missed 0\n`)
 	s.check("enabled 1", "")
 	s.send("run sort 1\r")
 	s.expect(`p2: .* main\.runSort\+0x0 AX=0x0 `)
@@ -152,8 +168,16 @@ func TestConsoleEnable(t *testing.T) {
 func TestConsoleProbe(t *testing.T) {
 	s := console(t)
 	s.check("p main.fib", `p1: main\.fib\+0x0\n`)
-	s.check("list", `[0-9a-f]{16}  k  main\.fib\+0x0    #1 hits 0 missed 0\n`)
-	s.check("dis main.fib", `(?s)main\.fib:\n  p1 [0-9a-f]{16} \+0 .*`)
+	s.check("list", `[0-9a-f]{16}  k  main\.fib\+0x0    (\[OPTIMIZED\] )?#1 hits 0 missed 0\n`)
+	s.until("list", `[0-9a-f]{16}  k  main\.fib\+0x0    \[OPTIMIZED\] #1 hits 0 missed 0\n`)
+	s.check("optimization -v", `p1: main\.fib\+0x0: optimized\n`)
+	s.check("dis main.fib", `(?s)main\.fib:\n  p1 [0-9a-f]{16} \+0 .*?\n now [0-9a-f]{16} +e9 .*? JMP 0x[0-9a-f]+\n.*`)
+	s.check("dis -d main.fib", `(?s)main\.fib:\n  p1 .*?\n   \| [0-9a-f]{16} .*?CLI\n.*`)
+	s.check("optimization 0", "")
+	s.check("optimization -v", `p1: main\.fib\+0x0: optimization is off\n`)
+	s.check("dis main.fib", `(?s)main\.fib:\n  p1 [0-9a-f]{16} \+0 .*?\n now [0-9a-f]{16} +cc .*? INT \$0x3\n.*`)
+	s.check("optimization 1", "")
+	s.check("optimization", `1\n`)
 	s.send("run fib\r")
 	s.expect(`p1: \[\d{3}\] goroutine \d+ \d+\.\d{6}: main\.fib\+0x0 AX=0x14 BX=0x[0-9a-f]+ CX=0x[0-9a-f]+ DI=0x[0-9a-f]+ SI=0x[0-9a-f]+ R8=0x[0-9a-f]+ R9=0x[0-9a-f]+ R10=0x[0-9a-f]+ R11=0x[0-9a-f]+\n`)
 	s.expect(`p1: lost \d+ hits\n`)
@@ -161,7 +185,7 @@ func TestConsoleProbe(t *testing.T) {
 	s.expect(`(?m)^> $`)
 	// fib(20) calls fib 21891 times, and the stack grows in between.
 	s.send("list\r")
-	s.expect(`k  main\.fib\+0x0    #1 hits 21891 missed 0\n`)
+	s.expect(`k  main\.fib\+0x0    (?:\[OPTIMIZED\] )?#1 hits 21891 missed 0\n`)
 	s.send("- 1\r")
 	s.expect(`p1: removed, 21891 hits, 0 missed, \d+ not printed\n`)
 	s.send("run fib\r")

@@ -41,12 +41,12 @@ func UseReserve(r *Regs, use bool) {
 	}
 }
 
-// Inside reports whether r is an exception in what handles the exception outer, on
-// the same processor. Trap context.
+// Inside reports whether r is an exception in code on the trap stack below top. Trap
+// context.
 //
 //go:nosplit
-func Inside(r, outer *Regs) bool {
-	return uintptr(r.SP) < uintptr(unsafe.Pointer(outer)) && cpuOf(r).trapLo < uintptr(r.SP)
+func Inside(r *Regs, top uintptr) bool {
+	return uintptr(r.SP) < top && cpuOf(r).trapLo < uintptr(r.SP)
 }
 
 // Abandon drops what handles the exception outer, in which r is an exception, when
@@ -55,15 +55,23 @@ func Inside(r, outer *Regs) bool {
 //
 //go:nosplit
 func Abandon(r, outer *Regs, resume func(*Regs) bool) {
-	c := cpuOf(r)
-	if area := c.outermostSaved(outer); area != 0 {
-		restoreSaved(area)
-	}
+	top := uintptr(unsafe.Pointer(outer))
+	cpuOf(r).abandon(r, top)
 	// CALLGO's stack: spill slot of two words, then the return address.
-	r.SP = uint64(uintptr(unsafe.Pointer(outer)) - 24)
+	r.SP = uint64(top - 24)
 	r.PC = uint64(**(**uintptr)(unsafe.Pointer(&resume)))
 	r.DX = uint64(*(*uintptr)(unsafe.Pointer(&resume)))
-	r.AX = uint64(uintptr(unsafe.Pointer(outer)))
+	r.AX = uint64(top)
+}
+
+// abandon makes r, an exception in code on the trap stack below top, leave that code:
+// whatever it has saved is restored.
+//
+//go:nosplit
+func (c *cpu) abandon(r *Regs, top uintptr) {
+	if area := c.outermostSaved(top); area != 0 {
+		restoreSaved(area)
+	}
 	r.R14 = uint64(c.trapG)
 	r.G = c.trapG
 	r.Flags &^= FlagIF | FlagTF | FlagDF

@@ -39,8 +39,16 @@ type cpu struct {
 	decided   uintptr
 	decidedBy Guard
 
-	// probeState is what the probe handlers get as their second argument.
-	probeState uintptr
+	// hit is the state of the probe handlers, which get its address, hitAddr. It
+	// starts with a HitState.
+	hit     [HitStateSize / 8]uint64
+	hitAddr uintptr
+
+	// detourRegs are the registers that a detour saves, detourRegsAddr where
+	// they are, and detourTop the start of the trap stack for it.
+	detourRegs     Regs
+	detourRegsAddr uintptr
+	detourTop      uintptr
 
 	// scratch is where the entry code keeps CX before it has a stack.
 	//
@@ -190,6 +198,7 @@ func adopt(spare []*cpu) {
 	c.g0 = goruntime.SystemG()
 	c.locks = goruntime.Locks()
 	c.setTrapGuard(trapStackReserve)
+	c.initDetours()
 	loadTables(c, &c.gdt, &idt)
 	cpus[id].Store(c)
 	numOnline.Add(1)
@@ -201,12 +210,12 @@ func adopt(spare []*cpu) {
 //go:nosplit
 func CPUNumber() int { return cpuNumber() }
 
-// Locks returns where a processor counts the runtime locks that its code holds: what
-// abandons code has to put that back. nil if there is no such processor. Goroutine
+// HitStateOf returns the state of the probe handlers of the processor with a number,
+// HitStateSize zeros after the HitState, nil if there is no such processor. Goroutine
 // context, when traps are installed.
-func Locks(cpu int) *int32 {
+func HitStateOf(cpu int) unsafe.Pointer {
 	if c := cpus[cpu].Load(); c != nil {
-		return at[int32](c.locks)
+		return unsafe.Pointer(&c.hit)
 	}
 	return nil
 }

@@ -26,17 +26,10 @@ var (
 
 // SetProbeHandlers sets the functions that the entry code calls first for
 // breakpoints and debug exceptions. For a breakpoint r.PC is the address of the INT3,
-// not the one behind it. Their second argument is what state returns for the processor
-// with a number. They return whether they dealt with it; if not, Install's
-// handler is called. They and what they call must not use SSE registers, except in
-// CallSaved. Goroutine context.
-func SetProbeHandlers(breakpoint, debug func(r *Regs, state uintptr) bool, state func(cpu int) uintptr) {
-	for i := range cpus {
-		if c := cpus[i].Load(); c != nil {
-			c.probeState = state(i)
-		}
-	}
-	SyncCores()
+// not the one behind it. Their second argument is the address of what HitStateOf returns.
+// They return whether they dealt with it; if not, Install's handler is called. They and
+// what they call must not use SSE registers, except in CallSaved. Goroutine context.
+func SetProbeHandlers(breakpoint, debug func(r *Regs, state uintptr) bool) {
 	breakpointHandler, debugHandler = breakpoint, debug
 	SyncCores()
 }

@@ -200,7 +200,7 @@ save: \
 	PUSHQ	AX; \
 	PUSHQ	cpu_scratch(GS);	/* CX */ \
 	SAVEREST; \
-	MOVQ	cpu_probeState(GS), BX; \
+	MOVQ	cpu_hitAddr(GS), BX; \
 	CALLGO(handler); \
 	TESTB	AX, AX; \
 	JEQ	other; \

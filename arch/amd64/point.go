@@ -30,6 +30,11 @@ type Point struct {
 	prologue inst.Prologue
 	common   bool
 
+	// more is where the stack check's branch leads; alone is what SetAlone was
+	// told.
+	more  uintptr
+	alone bool
+
 	// inCheck says that the instruction is the comparison of a larger stack check.
 	inCheck bool
 
@@ -76,11 +81,17 @@ func (p *Point) Prepare(addr uintptr, entry bool) error {
 	if entry {
 		p.prologue = inst.ParsePrologue(code)
 		p.common = p.prologue.Kind == inst.PrologueSmall && !p.prologue.LoadsG
+		if p.prologue.Kind != inst.PrologueNone {
+			jump := addr + uintptr(p.prologue.Jump)
+			if i, err := inst.Decode(OriginalText(jump)); err == nil {
+				p.more = i.Target(jump)
+			}
+		}
 	}
 	switch {
 	case p.prologue.Kind == inst.PrologueHuge:
 	case p.prologue.Kind != inst.PrologueNone:
-		if p.prologue.Jump+jumpSize <= slotOwned {
+		if p.prologue.Jump+jumpSize <= slotSize-ownerSize {
 			err = p.newSlot(code, int(p.prologue.Jump), addr+uintptr(p.prologue.End))
 		}
 	case p.insn.Flow == inst.FlowSti && p.followedByHlt():
@@ -111,14 +122,14 @@ func (p *Point) followedByHlt() bool {
 // newSlot copies n bytes of code, starting with the instruction, to a slot and
 // lets a jump to next follow.
 func (p *Point) newSlot(code []byte, n int, next uintptr) error {
-	slot, err := allocSlot(p.addr)
+	slot, err := slots.alloc(p.addr, p.addr)
 	if err != nil {
 		return err
 	}
 	b := at[[slotSize]byte](slot)
 	copy(b[:n], code)
 	if err := p.insn.Relocate(b[:], p.addr, slot); err != nil {
-		freeSlot(slot)
+		slots.release(slot)
 		return err
 	}
 	putJump(b[n:], slot+uintptr(n), next)
@@ -152,6 +163,7 @@ func (p *Point) Rest() (lo, hi uintptr) { return p.next, p.addr + uintptr(p.prol
 // SetAlone says whether there is no other breakpoint in the rest of a stack check: it
 // can then be executed in one go. At first there is none. Goroutine context.
 func (p *Point) SetAlone(alone bool) {
+	p.alone = alone
 	p.resume = 0
 	if alone {
 		p.resume = p.slot
@@ -164,6 +176,23 @@ func (p *Point) IsPlain() bool {
 	return p.slot != 0 && p.insn.Flow == inst.FlowPlain && p.prologue.Kind == inst.PrologueNone && !p.inCheck
 }
 
+// SetResume makes hits by breakpoint go on at addr, where a detour has a copy of the
+// instruction; 0 at the instruction's own copy again. Goroutine context.
+func (p *Point) SetResume(addr uintptr) {
+	switch {
+	case addr != 0:
+		p.resume = addr
+	case p.prologue.Kind != inst.PrologueNone:
+		p.SetAlone(p.alone)
+	case p.insn.Flow == inst.FlowJmp:
+		p.resume = p.insn.Target(p.addr)
+	case p.inCheck:
+		p.resume = 0
+	default:
+		p.resume = p.slot
+	}
+}
+
 // ResumeAddr is the address to go on at for what Resume does, if it does no more than
 // that; else 0. Goroutine context.
 func (p *Point) ResumeAddr() uintptr { return p.resume }
@@ -173,16 +202,20 @@ func (p *Point) ResumeAddr() uintptr { return p.resume }
 func Release(points []*Point) {
 	syncMu.Lock()
 	defer syncMu.Unlock()
+	in := make(map[uintptr]bool, len(points))
 	for _, p := range points {
-		if p.slot == 0 {
-			continue
+		in[p.slot] = p.slot != 0
+	}
+	// A processor that took an interrupt in a slot will come back to it.
+	drain(func(pc uintptr) bool {
+		slot, _ := slots.find(pc)
+		return in[slot]
+	})
+	for _, p := range points {
+		if p.slot != 0 {
+			slots.release(p.slot)
+			p.slot, p.resume = 0, 0
 		}
-		// A processor that took an interrupt in the slot will come back to it.
-		for interruptedIn(p.slot, p.slot+slotSize) {
-			syncCores()
-		}
-		freeSlot(p.slot)
-		p.slot, p.resume = 0, 0
 	}
 }
 
@@ -229,6 +262,20 @@ func (p *Point) enterFunction(r *Regs) (g Guard, counts bool) {
 //
 //go:nosplit
 func (p *Point) Restart(r *Regs, g Guard) {
+	if p.resume == 0 {
+		p.step(r, g)
+		return
+	}
+	if p.prologue.LoadsG {
+		r.R14 = uint64(r.G)
+	}
+	r.PC = uint64(p.more)
+}
+
+// step executes a stack check, up to the branch if nothing else in it is probed.
+//
+//go:nosplit
+func (p *Point) step(r *Regs, g Guard) {
 	p.firstOfPrologue(r, g)
 	p.Next(r, g)
 }
@@ -253,7 +300,7 @@ func (p *Point) execute(r *Regs, g Guard) (ok bool) {
 	case p.prologue.Kind == inst.PrologueNone:
 		return p.emulate(r)
 	default:
-		p.Restart(r, g)
+		p.step(r, g)
 	}
 	return true
 }
@@ -311,17 +358,24 @@ func (p *Point) Stepped(r *Regs, flags uint64) bool {
 }
 
 // InCopy reports whether r is an exception that the copy of an instruction caused,
-// and makes it one of the original: r.PC is then the original's address. Trap
-// context.
+// in a slot or a detour, and makes it one of the original: r.PC is then the original's
+// address. d is the detour. Trap context.
 //
 //go:nosplit
-func InCopy(r *Regs) bool {
-	addr := slotOwner(uintptr(r.PC))
-	if addr == 0 {
-		return false
+func InCopy(r *Regs) (d *Detour, ok bool) {
+	pc := uintptr(r.PC)
+	if _, owner := slots.find(pc); owner != 0 {
+		r.PC = uint64(owner)
+		return nil, true
 	}
-	r.PC = uint64(addr)
-	return true
+	_, owner := detours.find(pc)
+	if owner == 0 {
+		if _, owner = largeDetours.find(pc); owner == 0 {
+			return nil, false
+		}
+	}
+	d = at[Detour](owner)
+	return d, d.original(r)
 }
 
 // Next is to be called after Step reported that the instruction has been

@@ -129,6 +129,71 @@ func testInsn(t *testing.T, name string, m *machine, seeds uint64, adjust func(*
 			}
 		}
 	}
+	testDetour(t, name, p, m, seeds, adjust)
+}
+
+// detourHits counts the hits of testDetour's handler.
+var detourHits int
+
+var (
+	detourHandler = func(_ uintptr, r *Regs) bool {
+		detourHits++
+		if r.PC != scratchAddr {
+			detourHits += 100
+		}
+		if seedSSE {
+			return CallSaved(FuncPointer(&useSSEFunc), 0, 0, 0) != 0
+		}
+		return false
+	}
+	useSSEFunc = func() uintptr {
+		useSSE()
+		return 0
+	}
+	scratchAddr = uint64(cputest.Scratch())
+	seedSSE     bool
+	noLeave     = func(*Regs) bool { return false }
+	detourProbe [2]uint64 // what stands for a probe: off
+	detourCount [2]uint64
+)
+
+// testDetour compares the instruction by itself with it displaced to a detour.
+func testDetour(t *testing.T, name string, p *Point, m *machine, seeds uint64, adjust func(*cputest.State, *machine)) {
+	t.Helper()
+	lo, hi := TextRange()
+	none := &Arrivals{lo: lo, hi: hi, marks: make([]uint64, (hi-lo)/64+1)}
+	fn := Function{Entry: cputest.Scratch(), End: cputest.Scratch() + cputest.ScratchSize}
+	d, err := p.NewDetour(fn, none, &DetourHit{Guard: 1, Leave: &noLeave, Probes: []DetourProbe{{
+		Probe: uintptr(unsafe.Pointer(&detourProbe)), Handled: uintptr(unsafe.Pointer(&detourCount[0])), Missed: uintptr(unsafe.Pointer(&detourCount[1])),
+		Handler: FuncPointer(&detourHandler), TLS: true, Locks: true,
+	}}})
+	if err != nil {
+		t.Logf("%s: %v", name, err)
+		return
+	}
+	for seed := range seeds {
+		want := m.run(seed, adjust)
+		seedSSE = seed%2 == 1
+		detourHits, detourCount = 0, [2]uint64{}
+		SetBreakpoints([]*Point{p}, nil)
+		JumpToDetours([]*Detour{d})
+		got := m.run(seed, adjust)
+		RemoveDetours([]*Detour{d})
+		SetBreakpoints(nil, []*Point{p})
+		if detourHits != 1 || detourCount != [2]uint64{1, 0} {
+			t.Errorf("%s: seed %d, detour: %d hits, counts %d", name, seed, detourHits, detourCount)
+		}
+		if got.State != want.State {
+			t.Errorf("%s: seed %d, detour:\n got %x\nwant %x", name, seed, got.State, want.State)
+		}
+		if i := firstDifference(got.memory, want.memory); i >= 0 {
+			t.Errorf("%s: seed %d, detour: memory differs at %#x", name, seed, i)
+		}
+		if t.Failed() {
+			break
+		}
+	}
+	FreeDetours([]*Detour{d})
 }
 
 func firstDifference(a, b []byte) int {

@@ -61,15 +61,23 @@ func AckSync(r *Regs) {
 	c.synced.Store(syncGeneration.Load())
 }
 
-// interruptedIn reports whether the last SyncCores found a processor between lo and
-// hi. syncMu is held.
-func interruptedIn(lo, hi uintptr) bool {
-	for i := range cpus {
-		if c := cpus[i].Load(); c != nil && lo <= c.syncPC && c.syncPC < hi {
-			return true
+// drain synchronizes until every processor has once been seen outside of the code that
+// inside describes, which none may enter any more. syncMu is held.
+func drain(inside func(pc uintptr) bool) {
+	var outside [MaxCPU]bool
+	for {
+		syncCores()
+		done := true
+		for i := range cpus {
+			if c := cpus[i].Load(); c != nil && !outside[i] {
+				outside[i] = !inside(c.syncPC)
+				done = done && outside[i]
+			}
+		}
+		if done {
+			return
 		}
 	}
-	return false
 }
 
 // apicBase is the address of the local APIC's registers.

@@ -55,6 +55,95 @@ func SetBreakpoints(arm, disarm []*Point) {
 	}
 }
 
+// JumpToDetours puts jumps to the detours in the place of their instructions, where
+// breakpoints are. Hits by breakpoint must go on at the detours' copies already: it waits
+// until no processor is in what the jumps replace. Goroutine context.
+func JumpToDetours(ds []*Detour) {
+	syncMu.Lock()
+	defer syncMu.Unlock()
+	regions := make(map[uintptr]bool, len(ds)) // their bytes but the first
+	in := make(map[uintptr]bool, len(ds))      // slots
+	for _, d := range ds {
+		for pc := d.addr + 1; pc < d.end; pc++ {
+			regions[pc] = true
+		}
+		in[d.point.slot] = d.point.slot != 0
+	}
+	drain(func(pc uintptr) bool {
+		slot, _ := slots.find(pc)
+		return regions[pc] || in[slot]
+	})
+	var jump [jumpSize]byte
+	for range 2 { // see writeText
+		for _, d := range ds {
+			putJump(jump[:], d.addr, d.piece)
+			store(d.addr+1, jump[1:])
+		}
+		syncCores()
+	}
+	for range 2 {
+		for _, d := range ds {
+			putJump(jump[:], d.addr, d.piece)
+			store(d.addr, jump[:1])
+		}
+		syncCores()
+	}
+}
+
+// RemoveDetours puts breakpoints where JumpToDetours put jumps, and the original
+// instructions behind them. When it returns, no processor is in the detours'
+// handlers, or will be. Goroutine context.
+func RemoveDetours(ds []*Detour) {
+	syncMu.Lock()
+	defer syncMu.Unlock()
+	for range 2 {
+		for _, d := range ds {
+			store(d.addr, int3[:])
+		}
+		syncCores()
+	}
+	for range 2 {
+		for _, d := range ds {
+			store(d.addr+1, OriginalText(d.addr + 1)[:jumpSize-1])
+		}
+		syncCores()
+	}
+	in := pieces(ds)
+	drain(func(pc uintptr) bool {
+		d := in[pieceOf(pc)]
+		return d != nil && pc < d.copied
+	})
+}
+
+// pieces maps detours by where they are.
+func pieces(ds []*Detour) map[uintptr]*Detour {
+	m := make(map[uintptr]*Detour, len(ds))
+	for _, d := range ds {
+		m[d.piece] = d
+	}
+	return m
+}
+
+// pieceOf returns the piece of a pool for detours that pc is in, 0 if it is in none.
+func pieceOf(pc uintptr) uintptr {
+	piece, _ := detours.find(pc)
+	if piece == 0 {
+		piece, _ = largeDetours.find(pc)
+	}
+	return piece
+}
+
+// FreeDetours gives detours back, which nothing leads to any more. Goroutine context.
+func FreeDetours(ds []*Detour) {
+	syncMu.Lock()
+	defer syncMu.Unlock()
+	in := pieces(ds)
+	drain(func(pc uintptr) bool { return in[pieceOf(pc)] != nil })
+	for _, d := range ds {
+		d.pool.release(d.piece)
+	}
+}
+
 // Poke replaces code at addr while all processors run: INT3 first, so that none
 // executes a mixture, then the rest, then the first byte, the processors
 // synchronized after each step. One that meets the INT3 waits (see Poking), unless

@@ -232,15 +232,15 @@ func TestAbandon(t *testing.T) {
 					if Vector(r.Vector) != fail.vector || Thrown(r) != (fail.reason != "") || Thrown(r) && ThrowReason(r) != fail.reason {
 						wrong++
 					}
-					if !Inside(r, outer) {
+					if !Inside(r, uintptr(unsafe.Pointer(outer))) {
 						return false
 					}
-					*Locks(int(r.CPU)) = held
+					*at[int32](cpuOf(r).locks) = held
 					Abandon(r, outer, resume)
 					return true
 				}
 				onHit = func(r *Regs) {
-					outer, held = r, *Locks(int(r.CPU))
+					outer, held = r, *at[int32](cpuOf(r).locks)
 					CallSaved(FuncPointer(&f), 0, 0, 0)
 					Fatal(r)
 				}

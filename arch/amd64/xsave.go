@@ -29,13 +29,12 @@ type savedState struct {
 	area  uintptr // where the registers are
 }
 
-// outermostSaved returns the area with the registers of the code that r interrupted,
-// if a CallSaved in the handling of that interruption is under way, and takes the
-// frame and those inside it off the list.
+// outermostSaved returns the area of the outermost CallSaved below top on the trap
+// stack, 0 if there is none, and takes its frame and those inside it off the list.
 //
 //go:nosplit
-func (c *cpu) outermostSaved(r *Regs) (area uintptr) {
-	for c.saved != 0 && c.saved < uintptr(unsafe.Pointer(r)) {
+func (c *cpu) outermostSaved(top uintptr) (area uintptr) {
+	for c.saved != 0 && c.saved < top {
 		s := at[savedState](c.saved)
 		area = s.area
 		c.saved = s.outer
