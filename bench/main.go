@@ -157,6 +157,19 @@ func jprobe() float64 {
 	return probed - bare
 }
 
+// ret measures a kretprobe, entry and return together.
+func ret() float64 {
+	bare := measure(plain)
+	rp := &kprobes.Kretprobe{Kprobe: kprobes.Kprobe{Symbol: "main.plain"}, Handler: countReturn}
+	check(kprobes.RegisterKretprobe(rp))
+	kprobes.WaitOptimizer()
+	probed := measure(plain)
+	check(kprobes.UnregisterKretprobe(rp))
+	return probed - bare
+}
+
+func countReturn(*kprobes.KretprobeInstance, *amd64.Regs) { counter++ }
+
 // inside returns disabled probes at n instructions that are no function's entry.
 func inside(n int) []*kprobes.Kprobe {
 	var ps []*kprobes.Kprobe
@@ -218,6 +231,7 @@ func main() {
 	}
 	fmt.Printf("bench missed %.1f insn\n", missed())
 	fmt.Printf("bench jprobe %.1f insn\n", jprobe())
+	fmt.Printf("bench ret %.1f insn\n", ret())
 	fmt.Printf("bench boost_10000 %.1f insn\n", boost10000())
 	fmt.Printf("bench register_1000 %.1f insn\n", register1000())
 	kprobes.SetOptimization(true)
@@ -225,6 +239,7 @@ func main() {
 		fmt.Printf("bench %s %.1f insn\n", b.name, b.run())
 	}
 	fmt.Printf("bench missed_opt %.1f insn\n", missed())
+	fmt.Printf("bench ret_opt %.1f insn\n", ret())
 	if counter == 0 {
 		fmt.Println("no handler was called")
 		os.Exit(1)

@@ -28,6 +28,17 @@ var (
 	// has no such hook: a handler that does one of these then ends the machine.
 	HookThrow func(hook func(reason string))
 
+	// HookReturns tells the runtime that return addresses on stacks may be
+	// replaced by trampoline. Wherever it reads one, it is to ask real for the one
+	// that was at that distance from the high end of g's stack. exit is called
+	// when a goroutine ends whose Returns is not 0. nil if the runtime can't: there
+	// are then no return probes.
+	HookReturns func(trampoline uintptr, real func(g, distance uintptr) uintptr, exit func(g uintptr))
+
+	// Returns returns where g has a word for return probes, 0 in a new goroutine.
+	// Called in trap context.
+	Returns func(g uintptr) *uintptr
+
 	// Callers fills pcs with return addresses on the stack of g, from pc and
 	// sp on, in the form of runtime.Callers, and returns how many there are. It
 	// must not allocate. Called in trap context.

@@ -80,6 +80,7 @@ func reporter() {
 // reportFailures logs the failures there are, and disables the probes for good. mu is
 // held.
 func reportFailures() {
+	forgetReturned()
 	for i := range failureRings {
 		ring := &failureRings[i]
 		for ring.tail.Load() != ring.head.Load() {

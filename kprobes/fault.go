@@ -146,6 +146,7 @@ func (c *cpu) handlerFault(r *amd64.Regs) bool {
 	*locks = c.Locks
 	if c.inDetour() {
 		c.failing = failingNot
+		c.phase = phasePre
 		amd64.UseReserve(r, false)
 		l.detour.AbandonDetour(r, c.Top, l.index(c.current()))
 	} else {

@@ -27,6 +27,32 @@ func faultSaved(p *Kprobe, r *amd64.Regs) bool {
 	return amd64.CallSaved(amd64.FuncPointer(&p.FaultHandler), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(r)), uintptr(r.Vector))&0xff != 0
 }
 
+// handleSaved calls a return handler likewise.
+//
+//go:nosplit
+func handleSaved(ri *KretprobeInstance, r *amd64.Regs) {
+	amd64.CallSaved(amd64.FuncPointer(&ri.rp.Handler), uintptr(unsafe.Pointer(ri)), uintptr(unsafe.Pointer(r)), 0)
+}
+
+// kretprobeOf returns what p is a part of: its first.
+//
+//go:nosplit
+func kretprobeOf(p *Kprobe) *Kretprobe { return (*Kretprobe)(unsafe.Pointer(p)) }
+
+// returnsOf returns the head of a g's list of instances.
+//
+//go:nosplit
+func returnsOf(g uintptr) *ref[KretprobeInstance] {
+	return (*ref[KretprobeInstance])(unsafe.Add(nil, g+returnsOffset))
+}
+
+// instance returns the instance with an index.
+//
+//go:nosplit
+func (rp *Kretprobe) instance(i uint32) *KretprobeInstance {
+	return (*KretprobeInstance)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(rp.instances)), uintptr(i)*unsafe.Sizeof(KretprobeInstance{})))
+}
+
 var recordFailureFunc = recordFailure
 
 // recordFailureSaved calls recordFailure likewise.

@@ -28,6 +28,8 @@ type cpu struct {
 	flags    uint64
 	guard    amd64.Guard // what Point.Enter returned
 
+	instance ref[KretprobeInstance] // whose handler runs
+
 	unrecorded uint64 // failures of handlers
 }
 
@@ -50,9 +52,10 @@ const (
 	phasePre phase = iota
 	phasePost
 	phaseFault // of an exception of the probed instruction
+	phaseReturn
 )
 
-func (p phase) String() string { return [...]string{"pre", "post", "fault"}[p] }
+func (p phase) String() string { return [...]string{"pre", "post", "fault", "return"}[p] }
 
 // cpus are the processors' states, by number.
 var cpus [amd64.MaxCPU]ref[cpu]

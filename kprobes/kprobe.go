@@ -84,6 +84,11 @@ type Kprobe struct {
 	mirror   unsafe.Pointer
 	argsSize uintptr
 
+	// entryCode is the address of a kretprobe's entry handler; ended counts calls
+	// that the end of their goroutine abandoned.
+	entryCode uintptr
+	ended     atomic.Uint64
+
 	// counts are by processor, so that none waits for another's cache line.
 	counts []count
 }
@@ -121,7 +126,11 @@ func noPreHandler(*Kprobe, *amd64.Regs) bool { return false }
 // the trap path, each by a single instruction.
 type count struct {
 	handled, missed uint64
-	_               [48]byte
+
+	// Of a kretprobe.
+	returned, abandoned, skipped, lost uint64
+
+	_ [16]byte
 }
 
 // Nhit returns how often the probed instruction was executed while the probe was

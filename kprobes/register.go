@@ -256,6 +256,11 @@ func (p *Kprobe) prepare() {
 		p.pre, p.use = noPreHandler, 0
 	case p.mirror != nil:
 		p.use = usesOf(code(p.mirror)) | useTLS // to call it takes assembly, which asks
+	case code(p.pre) == code(enterCall):
+		p.use = 0
+		if p.entryCode != 0 {
+			p.use = usesOf(p.entryCode)
+		}
 	default:
 		p.use = usesOf(code(p.pre))
 	}

@@ -51,7 +51,9 @@ type funcInfo struct {
 const (
 	funcIDWrapper = 23 // FuncIDWrapper
 
-	flagAsm = 1 << 2 // FuncFlagAsm
+	flagTopFrame = 1 << 0 // FuncFlagTopFrame
+	flagSPWrite  = 1 << 1 // FuncFlagSPWrite
+	flagAsm      = 1 << 2 // FuncFlagAsm
 
 	funcdataArgInfo = 5 // FUNCDATA_ArgInfo
 	argInfoEnd      = 0xff

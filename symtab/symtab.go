@@ -107,6 +107,13 @@ func (f Func) ArgsSize() int { return int(f.info().args) }
 // IsAssembly reports whether the function is written in assembly. Any context.
 func (f Func) IsAssembly() bool { return f.info().flag&flagAsm != 0 }
 
+// IsTop reports whether unwinding a stack ends at the function. Any context.
+func (f Func) IsTop() bool { return f.info().flag&flagTopFrame != 0 }
+
+// WritesSP reports whether the function sets the stack pointer to something else. Any
+// context.
+func (f Func) WritesSP() bool { return f.info().flag&flagSPWrite != 0 }
+
 // Lookup returns the functions with the given name: usually one. Wrappers are
 // left out if the function itself is there. Goroutine context.
 func Lookup(name string) []Func {

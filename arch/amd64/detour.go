@@ -213,36 +213,7 @@ func (d *Detour) hit(a *assembler, hit *DetourHit) {
 	a.cmpGS0(offGuard)
 	inside := a.jumpIfLater(conditionNE)
 
-	a.popGS(offRegs + unsafe.Offsetof(Regs{}.Flags))
-	a.storeGS(regSP, offRegs+unsafe.Offsetof(Regs{}.SP))
-	for _, r := range detourRegisters {
-		a.storeGS(r.reg, offRegs+r.off)
-	}
-	a.storeImmGS(uint64(d.addr), offRegs+unsafe.Offsetof(Regs{}.PC))
-	a.loadTLS(regAX)
-	a.storeGS(regAX, offRegs+unsafe.Offsetof(Regs{}.G))
-
-	// To the trap stack, below what is on it: traps may call what is probed.
-	a.cmpGS(regSP, offTrapHi)
-	elsewhere := a.jumpIfLater(conditionA)
-	a.cmpGS(regSP, offTrapLo)
-	elsewhere2 := a.jumpIfLater(conditionBE)
-	a.bytes(0x48, 0x81, 0xec) // SUBQ $128, SP
-	a.imm32(128)
-	a.bytes(0x48, 0x83, 0xe4, 0xf0) // ANDQ $~15, SP
-	nested := a.jumpLater()
-	a.here(elsewhere)
-	a.here(elsewhere2)
-	a.loadGS(offDetourTop, regSP)
-	a.here(nested)
-
-	a.loadGS(offTrapG, regR14)
-	if d.tls {
-		a.storeTLS(regR14)
-	}
-	a.storeGS(regSP, offTop)
-	a.loadGS(offRegsAddr, regBX)
-	a.storeGS(regBX, offHitRegs)
+	saveRegisters(a, d.addr, d.tls)
 	a.storeImmGS(uint64(hit.Guard), offGuard)
 	for _, p := range hit.Probes {
 		if p.Locks {
@@ -323,6 +294,42 @@ func (d *Detour) hit(a *assembler, hit *DetourHit) {
 	}
 	a.bytes(0x59, 0x58, 0x9d) // POPQ CX; POPQ AX; POPFQ
 	a.jump(d.copied)
+}
+
+// saveRegisters saves the registers, with flags and pc, in the processor's Regs, and goes to
+// the trap stack as gsignal; tls: also for code that asks for g by its slot. The flags are
+// on the stack, and interrupts disabled.
+func saveRegisters(a *assembler, pc uintptr, tls bool) {
+	a.popGS(offRegs + unsafe.Offsetof(Regs{}.Flags))
+	a.storeGS(regSP, offRegs+unsafe.Offsetof(Regs{}.SP))
+	for _, r := range detourRegisters {
+		a.storeGS(r.reg, offRegs+r.off)
+	}
+	a.storeImmGS(uint64(pc), offRegs+unsafe.Offsetof(Regs{}.PC))
+	a.loadTLS(regAX)
+	a.storeGS(regAX, offRegs+unsafe.Offsetof(Regs{}.G))
+
+	// To the trap stack, below what is on it: traps may call what is probed.
+	a.cmpGS(regSP, offTrapHi)
+	elsewhere := a.jumpIfLater(conditionA)
+	a.cmpGS(regSP, offTrapLo)
+	elsewhere2 := a.jumpIfLater(conditionBE)
+	a.bytes(0x48, 0x81, 0xec) // SUBQ $128, SP
+	a.imm32(128)
+	a.bytes(0x48, 0x83, 0xe4, 0xf0) // ANDQ $~15, SP
+	nested := a.jumpLater()
+	a.here(elsewhere)
+	a.here(elsewhere2)
+	a.loadGS(offDetourTop, regSP)
+	a.here(nested)
+
+	a.loadGS(offTrapG, regR14)
+	if tls {
+		a.storeTLS(regR14)
+	}
+	a.storeGS(regSP, offTop)
+	a.loadGS(offRegsAddr, regBX)
+	a.storeGS(regBX, offHitRegs)
 }
 
 // restoreRegisters loads what the detour has saved, but for the flags.

@@ -75,6 +75,11 @@ func init() {
 	goruntime.Locks = goos.Locks
 	goruntime.HookThrow = func(hook func(string)) { goos.Throw = hook }
 	goruntime.Callers = goos.Callers
+	goruntime.Returns = goos.Returns
+	goruntime.HookReturns = func(trampoline uintptr, real func(g, distance uintptr) uintptr, exit func(g uintptr)) {
+		goos.Return, goos.NoReturn = real, exit
+		goos.Trampoline = trampoline
+	}
 	goruntime.Goid = goos.Goid
 	goruntime.Sigpanic = goos.Sigpanic
 	goruntime.Traceback = goos.Traceback

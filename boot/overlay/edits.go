@@ -188,4 +188,37 @@ var edits = []edit{
 		old:  "func newproc1(fn *funcval, callergp *g, callerpc uintptr, parked bool, waitreason waitReason) *g {\n",
 		new:  "func newproc1(fn *funcval, callergp *g, callerpc uintptr, parked bool, waitreason waitReason) *g {\n\tbarethrowOnGsignal(\"starting a goroutine\")\n",
 	},
+
+	// Return probes: a return address that has been replaced is read as the one that
+	// it stands for.
+	{
+		file: "runtime/traceback.go",
+		why:  "the unwinder: stack growth, garbage collection, panics, Callers",
+		old:  "\t\t\t\tlrPtr = frame.fp - goarch.PtrSize\n\t\t\t\tframe.lr = *(*uintptr)(unsafe.Pointer(lrPtr))\n",
+		new:  "\t\t\t\tlrPtr = frame.fp - goarch.PtrSize\n\t\t\t\tframe.lr = barereturn(gp, lrPtr)\n",
+	},
+	{
+		file: "runtime/tracestack.go",
+		why:  "unwinding by frame pointers: the execution tracer",
+		old:  "\t\tpcBuf[i] = *(*uintptr)(unsafe.Pointer(uintptr(fp) + goarch.PtrSize))\n",
+		new:  "\t\tpcBuf[i] = barereturn(nil, uintptr(fp)+goarch.PtrSize)\n",
+	},
+	{
+		file: "runtime/mprof.go",
+		why:  "unwinding by frame pointers: block and mutex profiles",
+		old:  "\t\tpc := *(*uintptr)(unsafe.Pointer(uintptr(fp) + goarch.PtrSize))\n",
+		new:  "\t\tpc := barereturn(nil, uintptr(fp)+goarch.PtrSize)\n",
+	},
+	{
+		file: "runtime/runtime2.go",
+		why:  "a goroutine's replaced return addresses",
+		old:  "\tgcAssistBytes int64\n\n\t// valgrindStackID",
+		new:  "\tgcAssistBytes int64\n\n\tbarereturns uintptr\n\n\t// valgrindStackID",
+	},
+	{
+		file: "runtime/proc.go",
+		why:  "a goroutine that ends leaves functions that never return",
+		old:  "func gdestroy(gp *g) {\n",
+		new:  "func gdestroy(gp *g) {\n\tif gp.barereturns != 0 {\n\t\tbarenoreturn(gp)\n\t}\n",
+	},
 }

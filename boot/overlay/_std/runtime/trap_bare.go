@@ -119,3 +119,29 @@ func bareTraceback(pc, sp, p uintptr) {
 		traceback(^uintptr(0), ^uintptr(0), 0, gp)
 	}
 }
+
+// barereturn returns the return address in a slot of gp's stack; of the current
+// goroutine's or g's if gp is nil.
+func barereturn(gp *g, slot uintptr) uintptr {
+	pc := *(*uintptr)(unsafe.Pointer(slot))
+	if pc != goos.Trampoline || pc == 0 {
+		return pc
+	}
+	if gp == nil {
+		gp = getg()
+		if slot < gp.stack.lo || gp.stack.hi <= slot {
+			gp = gp.m.curg
+		}
+	}
+	return goos.Return(uintptr(unsafe.Pointer(gp)), gp.stack.hi-slot)
+}
+
+// barenoreturn is called when gp ends with replaced return addresses.
+func barenoreturn(gp *g) {
+	goos.NoReturn(uintptr(unsafe.Pointer(gp)))
+	gp.barereturns = 0
+}
+
+//go:linkname bareReturns runtime/goos.Returns
+//go:nosplit
+func bareReturns(p uintptr) *uintptr { return &(*g)(unsafe.Pointer(p)).barereturns }

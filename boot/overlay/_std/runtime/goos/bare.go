@@ -83,6 +83,20 @@ func Locks() uintptr
 // ends. It must not grow the stack.
 var Throw func(reason string)
 
+// Return probes. Trampoline, when not 0, is what replaces return addresses; Return is then
+// called for the one that is replaced in gp's stack at a distance from the stack's high end;
+// NoReturn when gp ends and what Returns points to is not 0. They must not allocate.
+var (
+	Trampoline uintptr
+	Return     func(gp, distance uintptr) uintptr
+	NoReturn   func(gp uintptr)
+)
+
+// Returns returns where gp has a word for return probes: 0 in a new goroutine.
+//
+//go:linkname Returns
+func Returns(gp uintptr) *uintptr
+
 // Callers fills pcs with the return addresses on the stack of gp, from pc and sp on,
 // in the form of runtime.Callers, and returns how many there are. It stops
 // where it can't go on. It does not allocate.

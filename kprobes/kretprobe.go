@@ -1,0 +1,253 @@
+package kprobes
+
+import (
+	"errors"
+	"sync"
+	"syscall"
+
+	"tamaprobe/arch/amd64"
+	"tamaprobe/goruntime"
+)
+
+// A Kretprobe is a probe of a function's returns. At the entry the return address is
+// replaced by that of a trampoline, which calls the handler and goes on at the
+// real one. The runtime knows (goruntime.HookReturns): stacks that grow and move, the
+// garbage collector, panics and tracebacks see the real address.
+//
+// A call that does not return, because a panic or Goexit unwinds it, gives its
+// instance back when its goroutine calls another probed function on that part of the stack, or
+// ends.
+//
+// It is otherwise a Kprobe at the function's entry: Enable and Disable take its Kprobe.
+// Hits of that are the calls: each is followed to its return (Nreturned), or abandoned
+// (Nabandoned), skipped by the entry handler (Nskipped), or for want of an instance
+// missed (Nlost), besides those that are still on their way.
+type Kretprobe struct {
+	Kprobe // where, and Flags; its handlers are the kretprobe's own
+
+	// Handler is called when the function returns, with r.PC the address that it
+	// returns to, r.SP as it will be there, and the results in r (see Regs.Arg).
+	Handler func(ri *KretprobeInstance, r *amd64.Regs)
+
+	// EntryHandler is called at the entry. If it returns true, this call is not
+	// followed to its return.
+	EntryHandler func(ri *KretprobeInstance, r *amd64.Regs) (skip bool)
+
+	// DataSize is the size of each instance's Data.
+	DataSize int
+
+	// MaxActive is how many calls can be followed at the same time; 0 stands for
+	// 10, or twice the number of processors if that is more.
+	MaxActive int
+
+	instances []KretprobeInstance
+	free      freeList
+	gone      bool // it is not registered any more: instances only return
+
+	handle func(ri *KretprobeInstance, r *amd64.Regs) // Handler as returns call it
+	list   *probeList                                 // what is hit while that runs
+}
+
+// A KretprobeInstance is one call that is followed to its return.
+type KretprobeInstance struct {
+	// Data is the call's own, for the entry handler to leave something for the
+	// return handler. It is not cleared in between.
+	Data []byte
+
+	rp       *Kretprobe
+	index    uint32
+	next     uint32 // in the free list
+	busy     bool
+	ret      uintptr                // the address that the trampoline replaced
+	distance uintptr                // of the slot from the high end of the stack
+	outer    ref[KretprobeInstance] // the goroutine's next
+}
+
+// Kretprobe returns the probe that ri is an instance of. Handler context.
+func (ri *KretprobeInstance) Kretprobe() *Kretprobe { return ri.rp }
+
+// Nreturned returns how many calls have returned. Any context.
+func (rp *Kretprobe) Nreturned() uint64 { return rp.total(func(c *count) uint64 { return c.returned }) }
+
+// Nabandoned returns how many calls are known never to return. Any context.
+func (rp *Kretprobe) Nabandoned() uint64 {
+	return rp.total(func(c *count) uint64 { return c.abandoned }) + rp.ended.Load()
+}
+
+// Nskipped returns how many calls the entry handler did not want followed. Any context.
+func (rp *Kretprobe) Nskipped() uint64 { return rp.total(func(c *count) uint64 { return c.skipped }) }
+
+// Nlost returns how many calls could not be followed, because MaxActive were. Any
+// context.
+func (rp *Kretprobe) Nlost() uint64 { return rp.total(func(c *count) uint64 { return c.lost }) }
+
+func (rp *Kretprobe) total(f func(*count) uint64) (n uint64) {
+	for i := range rp.counts {
+		n += f(&rp.counts[i])
+	}
+	return n
+}
+
+// Guarded by mu.
+var (
+	trampoline *amd64.Detour
+	// kretprobes are those that are registered, or have calls on their way.
+	kretprobes = make(map[*Kretprobe]bool)
+)
+
+// Where things are, for the trap path.
+var (
+	trampolineAddr uintptr
+	returnsOffset  uintptr // in a g: of the word for return probes
+)
+
+// startReturns prepares return probes. mu is held.
+var startReturns = sync.OnceValue(func() error {
+	if goruntime.HookReturns == nil {
+		return errors.New("this runtime cannot do with replaced return addresses")
+	}
+	none := &probeList{probes: []*Kprobe{nil}}
+	var err error
+	if trampoline, err = amd64.NewTrampoline(uintptr(refTo(none)), &returnedFunc); err != nil {
+		return err
+	}
+	noList = none
+	trampolineAddr, _ = trampoline.Range()
+	g := goruntime.SystemG()
+	returnsOffset = uintptr(refTo(goruntime.Returns(g))) - g
+	goruntime.HookReturns(trampolineAddr, realReturn, noReturn)
+	return nil
+})
+
+// noList is hit while the trampoline looks for the instance.
+var noList *probeList
+
+// RegisterKretprobe probes the returns of a function. Goroutine context.
+func RegisterKretprobe(rp *Kretprobe) error { return RegisterKretprobes([]*Kretprobe{rp}) }
+
+// RegisterKretprobes registers several, or none of them if one cannot be. Goroutine
+// context.
+func RegisterKretprobes(rps []*Kretprobe) error {
+	ps := make([]*Kprobe, len(rps))
+	for i, rp := range rps {
+		if err := rp.setUp(); err != nil {
+			return err
+		}
+		ps[i] = &rp.Kprobe
+	}
+	mu.Lock()
+	for _, rp := range rps {
+		kretprobes[rp] = true
+	}
+	mu.Unlock()
+	err := RegisterAll(ps)
+	if err != nil {
+		mu.Lock()
+		for _, rp := range rps {
+			if rp.site == nil {
+				delete(kretprobes, rp)
+			}
+		}
+		mu.Unlock()
+	}
+	return err
+}
+
+// UnregisterKretprobe takes the probe away. When it returns, none of its handlers runs or
+// will run; calls on their way return as they would have. Goroutine context.
+func UnregisterKretprobe(rp *Kretprobe) error { return UnregisterKretprobes([]*Kretprobe{rp}) }
+
+// UnregisterKretprobes unregisters several. The error is about those that are not
+// registered; the others are unregistered all the same. Goroutine context.
+func UnregisterKretprobes(rps []*Kretprobe) error {
+	ps := make([]*Kprobe, len(rps))
+	for i, rp := range rps {
+		ps[i] = &rp.Kprobe
+		mu.Lock()
+		rp.gone = rp.gone || rp.site != nil
+		mu.Unlock()
+	}
+	err := UnregisterAll(ps) // synchronizes
+	mu.Lock()
+	forgetReturned()
+	mu.Unlock()
+	return err
+}
+
+// forgetReturned lets go of kretprobes that are gone and have no calls on their way. mu is
+// held.
+func forgetReturned() {
+	for rp := range kretprobes {
+		if rp.gone && !rp.active() {
+			delete(kretprobes, rp)
+		}
+	}
+}
+
+// active reports whether calls are on their way. mu is held.
+func (rp *Kretprobe) active() bool {
+	for i := range rp.instances {
+		if rp.instances[i].busy {
+			return true
+		}
+	}
+	return false
+}
+
+// setUp prepares rp for registration.
+func (rp *Kretprobe) setUp() error {
+	const op = "register"
+	p := &rp.Kprobe
+	mu.Lock()
+	defer mu.Unlock()
+	if err := started(op, p); err != nil {
+		return err
+	}
+	if err := startReturns(); err != nil {
+		return failed(op, p, syscall.ENOSYS, "%v", err)
+	}
+	switch {
+	case p.site != nil:
+		return failed(op, p, syscall.EBUSY, "the probe is already registered")
+	case rp.active():
+		return failed(op, p, syscall.EBUSY, "calls from before are still on their way")
+	case rp.DataSize < 0 || rp.MaxActive < 0:
+		return failed(op, p, syscall.EINVAL, "DataSize or MaxActive is negative")
+	case p.PostHandler != nil:
+		return failed(op, p, syscall.EINVAL, "a kretprobe has no post handler")
+	}
+	addr, fn, err := p.resolve(op)
+	if err != nil {
+		return err
+	}
+	if addr != fn.Entry() {
+		return failed(op, p, syscall.EINVAL, "a return probe has to be at the function's entry")
+	}
+	if reason := noReturnProbe(fn); reason != "" {
+		return failed(op, p, syscall.EINVAL, "%s", reason)
+	}
+	n := rp.MaxActive
+	if n == 0 {
+		n = max(10, 2*amd64.NumCPU())
+	}
+	rp.instances = make([]KretprobeInstance, n)
+	data := make([]byte, n*rp.DataSize)
+	rp.free.init()
+	for i := range rp.instances {
+		rp.instances[i] = KretprobeInstance{Data: data[i*rp.DataSize : (i+1)*rp.DataSize : (i+1)*rp.DataSize], rp: rp, index: uint32(i)}
+		rp.put(&rp.instances[i])
+	}
+	rp.gone = false
+	rp.ended.Store(0)
+	p.PreHandler = enterCall
+	p.entryCode = 0
+	if rp.EntryHandler != nil {
+		p.entryCode = code(rp.EntryHandler)
+	}
+	rp.handle = rp.Handler
+	if rp.Handler != nil && usesOf(code(rp.Handler))&useSSE != 0 {
+		rp.handle = handleSaved
+	}
+	rp.list = &probeList{probes: []*Kprobe{p, nil}, detour: trampoline, locks: true}
+	return nil
+}
