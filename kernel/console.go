@@ -33,6 +33,7 @@ func init() {
 		{"funcs", "[GLOB]", "list functions", (*console).funcs},
 		{"dis", "[-d] SYMBOL|ADDR", "disassemble a function; marks what is probed, -d shows detours", (*console).dis},
 		{"p", "SYMBOL[+OFF]|ADDR", "probe an instruction, print every hit", (*console).probe},
+		{"r", "SYMBOL", "probe a function's returns: caller, duration, results", (*console).probeReturn},
 		{"jp", "[SYMBOL]", "print the arguments of every call, by a mirror function; list those", (*console).mirrored},
 		{"list", "", "list the probes", (*console).list},
 		{"enable", "N|SYMBOL[+OFF]|ADDR", "let probes be hit again", (*console).enable},

@@ -41,6 +41,10 @@ type record struct {
 	goid  uint64
 	time  int64
 	args  [amd64.NumArgs]uint64
+
+	// Of a return:
+	caller   uintptr
+	duration int64
 }
 
 // A ring holds hits of one processor. The handler on that processor writes, the
@@ -149,6 +153,9 @@ func (p *printer) print() {
 // integer argument registers.
 func (r *record) append(b []byte, e *printed) []byte {
 	b = fmt.Appendf(b, "%s: [%03d] goroutine %d %d.%06d: %s", e.name(), r.cpu, r.goid, r.time/1e9, r.time%1e9/1e3, e.place())
+	if r.caller != 0 {
+		b = fmt.Appendf(b, " -> %s took %v", place(r.caller), time.Duration(r.duration))
+	}
 	if e.format != "" {
 		args := make([]any, strings.Count(e.format, "%"))
 		for i := range args {

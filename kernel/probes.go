@@ -31,6 +31,8 @@ type printed struct {
 	number  int
 	printer *printer
 
+	returns *kprobes.Kretprobe // of a return probe, which Kprobe is a part of
+
 	// Of a jprobe:
 	mirrored string // the function, at whose entry the probe is
 	format   string // of the arguments
@@ -145,7 +147,7 @@ func (c *console) list(args []string) error {
 	defer ps.mu.Unlock()
 	w := lineWriter{w: c}
 	for _, e := range ps.list {
-		w.printf("%016x  %s  %s    %s#%d hits %d missed %d\n", e.Addr, e.kind(), e.place(), flags(e.State()), e.number, e.Nhit(), e.Nmissed())
+		w.printf("%016x  %s  %s    %s#%d hits %d missed %d\n", e.Addr, e.kind(), e.place(), flags(e.State()), e.number, e.Nhit(), e.missed())
 	}
 	w.flush()
 	return nil
@@ -156,7 +158,25 @@ func (e *printed) kind() string {
 	if e.mirrored != "" {
 		return "j"
 	}
+	if e.returns != nil {
+		return "r"
+	}
 	return "k"
+}
+
+// missed is how many hits or returns the handlers did not see.
+func (e *printed) missed() uint64 {
+	if e.returns != nil {
+		return e.Nmissed() + e.returns.Nlost()
+	}
+	return e.Nmissed()
+}
+
+func (e *printed) unregister() error {
+	if e.returns != nil {
+		return kprobes.UnregisterKretprobe(e.returns)
+	}
+	return kprobes.Unregister(e.Kprobe)
 }
 
 // flags are the flags as the list has them.
@@ -318,7 +338,7 @@ func (e *printed) symbolOff() string {
 }
 
 func (ps *probes) removeOne(c *console, e *printed) error {
-	if err := kprobes.Unregister(e.Kprobe); err != nil {
+	if err := e.unregister(); err != nil {
 		return err
 	}
 	ps.printer.drop(e)
@@ -328,7 +348,7 @@ func (ps *probes) removeOne(c *console, e *printed) error {
 			break
 		}
 	}
-	c.printf("%s: removed, %d hits, %d missed, %d not printed\n", e.name(), e.Nhit(), e.Nmissed(), e.own.Load()+e.lost.Load())
+	c.printf("%s: removed, %d hits, %d missed, %d not printed\n", e.name(), e.Nhit(), e.missed(), e.own.Load()+e.lost.Load())
 	return nil
 }
 

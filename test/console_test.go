@@ -140,6 +140,20 @@ func TestConsoleErrors(t *testing.T) {
 	s.poweroff()
 }
 
+func TestConsoleReturn(t *testing.T) {
+	s := console(t)
+	s.check("r main.runSort", `p1: main\.runSort\+0x0\n`)
+	s.until("list", `[0-9a-f]{16}  r  main\.runSort\+0x0    \[OPTIMIZED\] #1 hits 0 missed 0\n`)
+	s.send("run sort 1\r")
+	s.expect(`p1: \[\d{3}\] goroutine \d+ \d+\.\d{6}: main\.runSort\+0x0 -> main\.\(\*console\)\.runWorkload\+0x[0-9a-f]+ took [0-9.]+[µm]s AX=0x[0-9a-f]+ BX=0x[0-9a-f]+ `)
+	s.check("- 1", `p1: removed, 1 hits, 0 missed, 0 not printed\n`)
+	s.check("run sort 1", `sort: .*\n`)
+	s.check("r", `usage: r SYMBOL\n`)
+	s.check("r runtime.mcall", `register runtime\.mcall: the function switches stacks\n`)
+	s.check("r main.fib+4", `register main\.fib\+0x4: a return probe has to be at the function's entry\n`)
+	s.poweroff()
+}
+
 func TestConsoleEnable(t *testing.T) {
 	s := console(t)
 	s.check("jp main.fib", `p1: main\.fib\+0x0\n`)
