@@ -106,12 +106,10 @@ var startReturns = sync.OnceValue(func() error {
 	if goruntime.HookReturns == nil {
 		return errors.New("this runtime cannot do with replaced return addresses")
 	}
-	none := &probeList{probes: []*Kprobe{nil}}
 	var err error
-	if trampoline, err = amd64.NewTrampoline(uintptr(refTo(none)), &returnedFunc); err != nil {
+	if trampoline, err = amd64.NewTrampoline(uintptr(refTo(&noList)), &returnedFunc); err != nil {
 		return err
 	}
-	noList = none
 	trampolineAddr, _ = trampoline.Range()
 	g := goruntime.SystemG()
 	returnsOffset = uintptr(refTo(goruntime.Returns(g))) - g
@@ -120,7 +118,7 @@ var startReturns = sync.OnceValue(func() error {
 })
 
 // noList is hit while the trampoline looks for the instance.
-var noList *probeList
+var noList = probeList{probes: []*Kprobe{nil}}
 
 // RegisterKretprobe probes the returns of a function. Goroutine context.
 func RegisterKretprobe(rp *Kretprobe) error { return RegisterKretprobes([]*Kretprobe{rp}) }

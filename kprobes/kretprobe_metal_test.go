@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	rtdebug "runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"unsafe"
 
 	"tamaprobe/arch/amd64"
+	"tamaprobe/boot/board"
 	"tamaprobe/symtab"
 )
 
@@ -420,8 +422,8 @@ func TestKretprobeHandlerFails(t *testing.T) {
 }
 
 //go:noinline
-func manyResults(n int) (int, string, float64, []byte, error, [2]int) {
-	return n, "str", 2.5, []byte{1, 2, 3}, errTest, [2]int{n, n}
+func manyResults(n int) (int, string, float64, []byte, [2]int, error) {
+	return n, "str", 2.5, []byte{1, 2, 3}, [2]int{n, n}, errTest
 }
 
 func TestKretprobeResults(t *testing.T) {
@@ -432,7 +434,7 @@ func TestKretprobeResults(t *testing.T) {
 			ok++
 		}
 	}})
-	n, s, f, b, err, a := manyResults(7)
+	n, s, f, b, a, err := manyResults(7)
 	unregisterRet(t, rp)
 	if ok != 1 || n != 7 || s != "str" || f != 2.5 || len(b) != 3 || err != errTest || a[1] != 7 {
 		t.Errorf("%d; %v %v %v %v %v %v", ok, n, s, f, b, err, a)
@@ -464,6 +466,114 @@ func TestKretprobeErrors(t *testing.T) {
 		if !errors.Is(err, c.errno) || !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%s: %v, want %v %q", c.rp.Symbol, err, c.errno, c.want)
 		}
+	}
+}
+
+// What a return probe measures lies between what the function measures itself and what its
+// caller does.
+func TestKretprobeLatency(t *testing.T) {
+	bothWays(t, func(t *testing.T) {
+		var measured int64
+		rp := registerRet(t, &Kretprobe{Kprobe: Kprobe{Symbol: pkg + "measures"}, DataSize: 8,
+			EntryHandler: func(ri *KretprobeInstance, r *amd64.Regs) bool {
+				*(*int64)(unsafe.Pointer(&ri.Data[0])) = board.Nanotime()
+				return false
+			},
+			Handler: func(ri *KretprobeInstance, r *amd64.Regs) {
+				measured = board.Nanotime() - *(*int64)(unsafe.Pointer(&ri.Data[0]))
+			},
+		})
+		WaitOptimizer()
+		for i := range 200 {
+			start := board.Nanotime()
+			inner := measures(i * 20)
+			outer := board.Nanotime() - start
+			if measured < inner || measured > outer {
+				t.Errorf("%d by itself, %d by the probe, %d by the caller", inner, measured, outer)
+			}
+		}
+		unregisterRet(t, rp)
+	})
+}
+
+//go:noinline
+func measures(n int) int64 {
+	start := board.Nanotime()
+	for range n {
+		noop()
+	}
+	return board.Nanotime() - start
+}
+
+// Return probes on all real functions at once, for a minute, with the garbage collector at
+// work all the time: panics, deep recursion, stacks that shrink, goroutines that come and
+// go.
+func TestKretprobeTorture(t *testing.T) {
+	duration := time.Minute
+	if testing.Short() {
+		duration = 5 * time.Second
+	}
+	start()
+	before := text()
+	var want []string
+	for _, s := range subjects {
+		want = append(want, s.run())
+	}
+	var rps []*Kretprobe
+	for fn := range symtab.All() {
+		if strings.HasPrefix(fn.Name(), "testing.") {
+			continue
+		}
+		probe := &Kprobe{Addr: fn.Entry(), Flags: FlagDisabled}
+		rp := &Kretprobe{Kprobe: Kprobe{Addr: fn.Entry()}, MaxActive: 32, Handler: func(*KretprobeInstance, *amd64.Regs) {}}
+		if rp.setUp() == nil && Register(probe) == nil {
+			unregister(t, probe)
+			rps = append(rps, rp)
+		}
+	}
+	if err := RegisterKretprobes(rps); err != nil {
+		t.Fatal(err)
+	}
+	old := rtdebug.SetGCPercent(1)
+	rounds := 0
+	for end := time.Now().Add(duration); time.Now().Before(end); rounds++ {
+		var wg sync.WaitGroup
+		for i, s := range subjects {
+			wg.Go(func() {
+				if got := s.run(); got != want[i] {
+					t.Errorf("%s: %s\nwant %s", s.name, got, want[i])
+				}
+			})
+			wg.Go(func() {
+				if deep(200, noop) != 20100 || recovers(i) != i+1 {
+					t.Error("wrong result")
+				}
+			})
+			wg.Go(func() { exits(20) })
+		}
+		wg.Wait()
+	}
+	rtdebug.SetGCPercent(old)
+	if err := UnregisterKretprobes(rps); err != nil {
+		t.Fatal(err)
+	}
+	hit, calls := 0, uint64(0)
+	for _, rp := range rps {
+		if rp.Nreturned() > 0 {
+			hit++
+		}
+		n := rp.Nhit() - rp.Nmissed()
+		calls += n
+		if sum := rp.Nreturned() + rp.Nabandoned() + rp.Nskipped() + rp.Nlost(); sum > n || n-sum > 32 {
+			t.Errorf("%s: %d calls, %d accounted for", rp.where(), n, sum)
+		}
+	}
+	t.Logf("%d rounds, %d functions of %d returned, %d calls", rounds, hit, len(rps), calls)
+	if hit < 500 || rounds == 0 {
+		t.Error("too few")
+	}
+	if !bytes.Equal(text(), before) {
+		t.Error("the text is not as it was")
 	}
 }
 

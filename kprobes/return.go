@@ -16,18 +16,23 @@ import (
 func enterCall(p *Kprobe, r *amd64.Regs) bool {
 	rp := kretprobeOf(p)
 	c := cpuOf(r)
-	c.giveBack()
-	slot, distance, ok := amd64.ReturnSlot(r)
-	var ri *KretprobeInstance
-	if ok {
-		ri = rp.take()
+	if c.instance != 0 {
+		c.giveBack()
 	}
+	slot, distance, ok := amd64.ReturnSlot(r)
+	if !ok {
+		c.count(p).lost++
+		return false
+	}
+	ri := rp.take()
 	if ri == nil {
 		c.count(p).lost++
 		return false
 	}
 	head := returnsOf(r.G)
-	c.dropDead(head, distance, *slot == trampolineAddr)
+	if *head != 0 && head.get().distance >= distance {
+		c.dropDead(head, distance, *slot == trampolineAddr)
+	}
 	ri.ret = *slot
 	ri.distance = distance
 	if rp.EntryHandler != nil {
@@ -82,15 +87,19 @@ var returnedFunc = returned
 //go:nosplit
 func returned(r *amd64.Regs) bool {
 	c := cpuOf(r)
-	c.giveBack()
-	if uintptr(r.PC) != trampolineAddr {
-		return false
+	if c.instance != 0 {
+		c.giveBack()
+		if uintptr(r.PC) != trampolineAddr {
+			return false
+		}
 	}
 	head := returnsOf(r.G)
 	distance := amd64.StackHi(r) - (uintptr(r.SP) - 8)
-	c.dropDead(head, distance, true)
 	if *head == 0 || head.get().distance != distance {
-		amd64.Fatal(r) // nobody replaced this return address
+		c.dropDead(head, distance, true)
+		if *head == 0 || head.get().distance != distance {
+			amd64.Fatal(r) // nobody replaced this return address
+		}
 	}
 	ri := head.get()
 	*head = ri.outer

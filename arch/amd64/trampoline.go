@@ -1,10 +1,6 @@
 package amd64
 
-import (
-	"unsafe"
-
-	"tamaprobe/goruntime"
-)
+import "unsafe"
 
 // NewTrampoline makes the code that return probes put in the place of return addresses. It
 // saves the registers as a detour does, with r.PC its own address, calls returned until
@@ -62,5 +58,5 @@ func StackHi(r *Regs) uintptr { return *at[uintptr](r.G + gStackHi) }
 //go:nosplit
 func ReturnSlot(r *Regs) (slot *uintptr, distance uintptr, ok bool) {
 	sp, hi := uintptr(r.SP), *at[uintptr](r.G + gStackHi)
-	return at[uintptr](sp), hi - sp, *at[uintptr](r.G + goruntime.GStackLo) < sp && sp < hi
+	return at[uintptr](sp), hi - sp, hi-sp <= hi-*at[uintptr](r.G + gStackLo)
 }
