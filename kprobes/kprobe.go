@@ -19,6 +19,9 @@
 // code go on. What cannot be noticed is a pointer stored into the heap
 // while the garbage collector runs. What the handler had locked stays locked.
 //
+// It makes no difference to a handler whether the probe was optimized (FlagOptimized):
+// hit by a jump instead of a breakpoint.
+//
 // A probe that is hit while another one's handler runs on the same processor
 // misses: the instruction is executed, the handlers are not called, and Nmissed
 // counts. So handlers may call functions that are probed.

@@ -172,11 +172,11 @@ func UnregisterKretprobes(rps []*Kretprobe) error {
 	return err
 }
 
-// forgetReturned lets go of kretprobes that are gone and have no calls on their way. mu is
-// held.
+// forgetReturned lets go of kretprobes that are gone and have no calls on their way: as long
+// as the probe is in place a call may begin. mu is held.
 func forgetReturned() {
 	for rp := range kretprobes {
-		if rp.gone && !rp.active() {
+		if rp.gone && rp.site == nil && !rp.active() {
 			delete(kretprobes, rp)
 		}
 	}
@@ -211,8 +211,8 @@ func (rp *Kretprobe) setUp() error {
 		return failed(op, p, syscall.EBUSY, "calls from before are still on their way")
 	case rp.DataSize < 0 || rp.MaxActive < 0:
 		return failed(op, p, syscall.EINVAL, "DataSize or MaxActive is negative")
-	case p.PostHandler != nil:
-		return failed(op, p, syscall.EINVAL, "a kretprobe has no post handler")
+	case p.PostHandler != nil || p.PreHandler != nil && code(p.PreHandler) != code(enterCall):
+		return failed(op, p, syscall.EINVAL, "a kretprobe has no pre handler and no post handler")
 	}
 	addr, fn, err := p.resolve(op)
 	if err != nil {

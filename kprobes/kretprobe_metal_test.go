@@ -387,6 +387,22 @@ func TestKretprobeUnregisterInFlight(t *testing.T) {
 	}
 }
 
+// A probe that is on its way out is kept until it is out: calls may still begin.
+func TestKretprobeKeptWhileRegistered(t *testing.T) {
+	rp := registerRet(t, &Kretprobe{Kprobe: Kprobe{Symbol: pkg + "deep"}})
+	mu.Lock()
+	rp.gone = true // as when UnregisterKretprobes begins
+	forgetReturned()
+	kept := kretprobes[rp]
+	mu.Unlock()
+	unregisterRet(t, rp)
+	mu.Lock()
+	defer mu.Unlock()
+	if !kept || kretprobes[rp] {
+		t.Errorf("kept %v, afterwards %v", kept, kretprobes[rp])
+	}
+}
+
 // A return handler that fails costs the probe.
 func TestKretprobeHandlerFails(t *testing.T) {
 	for _, f := range failures {
@@ -460,6 +476,7 @@ func TestKretprobeErrors(t *testing.T) {
 		{&Kretprobe{Kprobe: Kprobe{Symbol: pkg + "nosuch"}}, syscall.ENOENT, "no such symbol"},
 		{&Kretprobe{Kprobe: Kprobe{Symbol: pkg + "breakpoint"}}, syscall.EINVAL, "cannot be probed"},
 		{&Kretprobe{Kprobe: Kprobe{Symbol: pkg + "probed"}, MaxActive: -1}, syscall.EINVAL, "negative"},
+		{&Kretprobe{Kprobe: Kprobe{Symbol: pkg + "probed", PreHandler: noPreHandler}}, syscall.EINVAL, "pre handler"},
 		{&Kretprobe{Kprobe: Kprobe{Symbol: pkg + "probed", PostHandler: func(*Kprobe, *amd64.Regs, uint64) {}}}, syscall.EINVAL, "post handler"},
 	} {
 		err := RegisterKretprobe(c.rp)
