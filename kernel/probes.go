@@ -227,15 +227,20 @@ func (c *console) disable(args []string) error { return c.setDisabled(args, true
 
 // enabled shows or sets whether probes are armed at all.
 func (c *console) enabled(args []string) error {
+	return c.knob(args, kprobes.Enabled, kprobes.SetEnabled)
+}
+
+// knob shows something that is on or off, or sets it.
+func (c *console) knob(args []string, get func() bool, set func(bool)) error {
 	switch {
 	case len(args) == 0:
 		n := 0
-		if kprobes.Enabled() {
+		if get() {
 			n = 1
 		}
 		c.printf("%d\n", n)
 	case len(args) == 1 && (args[0] == "0" || args[0] == "1"):
-		kprobes.SetEnabled(args[0] == "1")
+		set(args[0] == "1")
 	default:
 		return errUsage
 	}
@@ -244,30 +249,20 @@ func (c *console) enabled(args []string) error {
 
 // optimization shows or sets whether probes are optimized, or says for each why it is not.
 func (c *console) optimization(args []string) error {
-	switch {
-	case len(args) == 0:
-		n := 0
-		if kprobes.Optimization() {
-			n = 1
+	if len(args) != 1 || args[0] != "-v" {
+		return c.knob(args, kprobes.Optimization, kprobes.SetOptimization)
+	}
+	ps := &c.probes
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, e := range ps.list {
+		state := "optimized"
+		if err := kprobes.Unoptimizable(e.Kprobe); err != nil {
+			state = err.Error()
+		} else if e.State()&kprobes.FlagOptimized == 0 {
+			state = "about to be optimized"
 		}
-		c.printf("%d\n", n)
-	case len(args) == 1 && (args[0] == "0" || args[0] == "1"):
-		kprobes.SetOptimization(args[0] == "1")
-	case len(args) == 1 && args[0] == "-v":
-		ps := &c.probes
-		ps.mu.Lock()
-		defer ps.mu.Unlock()
-		for _, e := range ps.list {
-			state := "optimized"
-			if err := kprobes.Unoptimizable(e.Kprobe); err != nil {
-				state = err.Error()
-			} else if e.State()&kprobes.FlagOptimized == 0 {
-				state = "about to be optimized"
-			}
-			c.printf("%s: %s: %s\n", e.name(), e.place(), state)
-		}
-	default:
-		return errUsage
+		c.printf("%s: %s: %s\n", e.name(), e.place(), state)
 	}
 	return nil
 }

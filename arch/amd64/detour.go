@@ -217,9 +217,7 @@ func (d *Detour) hit(a *assembler, hit *DetourHit) {
 	a.storeImmGS(uint64(hit.Guard), offGuard)
 	for _, p := range hit.Probes {
 		if p.Locks {
-			a.loadGS(offLocksAt, regAX)
-			a.bytes(0x8b, 0x00) // MOVL (AX), AX
-			a.gs(0x89, false, regAX, offLocks)
+			noteLocks(a)
 			break
 		}
 	}
@@ -249,11 +247,9 @@ func (d *Detour) hit(a *assembler, hit *DetourHit) {
 		a.here(skip)
 		d.after = append(d.after, a.pc())
 	}
-	a.gs(0xc7, true, 0, offGuard) // MOVQ $0, GS:guard
-	a.imm32(0)
+	a.storeImmGS(0, offGuard)
 	if d.tls {
-		a.loadGS(offRegs+unsafe.Offsetof(Regs{}.G), regAX)
-		a.storeTLS(regAX)
+		restoreTLS(a)
 	}
 	restoreRegisters(a)
 	a.pushGS(offRegs + unsafe.Offsetof(Regs{}.Flags))
@@ -274,12 +270,7 @@ func (d *Detour) hit(a *assembler, hit *DetourHit) {
 	for _, l := range away {
 		a.here(l)
 	}
-	a.loadGS(offRegs+unsafe.Offsetof(Regs{}.G), regAX)
-	a.storeTLS(regAX)
-	restoreRegisters(a)
-	a.pushGS(offRegs + unsafe.Offsetof(Regs{}.PC))
-	a.pushGS(offRegs + unsafe.Offsetof(Regs{}.Flags))
-	a.bytes(0x9d, 0xc3) // POPFQ; RET
+	leaveTo(a)
 
 	a.here(inside)
 	a.bytes(0x50) // PUSHQ AX
@@ -338,6 +329,29 @@ func restoreRegisters(a *assembler) {
 		a.loadGS(offRegs+r.off, r.reg)
 	}
 	a.loadGS(offRegs+unsafe.Offsetof(Regs{}.SP), regSP)
+}
+
+// noteLocks puts the count of runtime locks in HitState.Locks.
+func noteLocks(a *assembler) {
+	a.loadGS(offLocksAt, regAX)
+	a.bytes(0x8b, 0x00) // MOVL (AX), AX
+	a.gs(0x89, false, regAX, offLocks)
+}
+
+// restoreTLS puts the interrupted g in its slot.
+func restoreTLS(a *assembler) {
+	a.loadGS(offRegs+unsafe.Offsetof(Regs{}.G), regAX)
+	a.storeTLS(regAX)
+}
+
+// leaveTo restores all registers and goes on at the PC in Regs, for which it uses the
+// stack.
+func leaveTo(a *assembler) {
+	restoreTLS(a)
+	restoreRegisters(a)
+	a.pushGS(offRegs + unsafe.Offsetof(Regs{}.PC))
+	a.pushGS(offRegs + unsafe.Offsetof(Regs{}.Flags))
+	a.bytes(0x9d, 0xc3) // POPFQ; RET
 }
 
 // countMissed is incCX without the use of DX.

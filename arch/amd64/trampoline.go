@@ -18,9 +18,7 @@ func NewTrampoline(guard uintptr, returned *func(r *Regs) bool) (*Detour, error)
 	a.bytes(0xfa) // CLI
 	saveRegisters(a, d.piece, true)
 	a.storeImmGS(uint64(guard), offGuard)
-	a.loadGS(offLocksAt, regAX)
-	a.bytes(0x8b, 0x00) // MOVL (AX), AX
-	a.gs(0x89, false, regAX, offLocks)
+	noteLocks(a)
 	a.bytes(0xfc) // CLD
 	again := a.pc()
 	d.after = []uintptr{again}
@@ -29,14 +27,8 @@ func NewTrampoline(guard uintptr, returned *func(r *Regs) bool) (*Detour, error)
 	a.call(**(**uintptr)(unsafe.Pointer(returned)))
 	a.bytes(0x84, 0xc0) // TESTB AL, AL
 	a.jumpIf(conditionNE, again)
-	a.gs(0xc7, true, 0, offGuard) // MOVQ $0, GS:guard
-	a.imm32(0)
-	a.loadGS(offRegs+unsafe.Offsetof(Regs{}.G), regAX)
-	a.storeTLS(regAX)
-	restoreRegisters(a)
-	a.pushGS(offRegs + unsafe.Offsetof(Regs{}.PC))
-	a.pushGS(offRegs + unsafe.Offsetof(Regs{}.Flags))
-	a.bytes(0x9d, 0xc3) // POPFQ; RET
+	a.storeImmGS(0, offGuard)
+	leaveTo(a)
 	if a.err != nil {
 		d.pool.release(d.piece)
 		return nil, a.err
