@@ -130,6 +130,7 @@ func (c *console) dis(args []string) error {
 	probed := c.probes.at()
 	w := lineWriter{w: c}
 	w.printf("%s:\n", f.Name())
+	replaced := f.Entry() // the end of what has been shown as it is now
 	for pc := f.Entry(); pc < f.End(); {
 		code := amd64.OriginalText(pc)
 		n := uintptr(1)
@@ -144,8 +145,8 @@ func (c *console) dis(args []string) error {
 			names[i] = e.name()
 		}
 		w.printf("%4s %016x +%-4x %-30s %s\n", strings.Join(names, ","), pc, pc-f.Entry(), fmt.Sprintf("% x", code[:n]), inst.Text(code, uint64(pc), symtab.Symname))
-		if now := memory(pc, inst.MaxLen); now[0] != code[0] {
-			disLine(&w, "now", pc, now)
+		if now := memory(pc, inst.MaxLen); now[0] != code[0] && pc >= replaced {
+			replaced = pc + disLine(&w, "now", pc, now)
 		}
 		if len(probed[pc]) > 0 && detours {
 			disDetour(&w, probed[pc][0])

@@ -199,8 +199,8 @@ func flags(f kprobes.Flags) (s string) {
 	return s
 }
 
-// setDisabled enables or disables probes.
-func (c *console) setDisabled(args []string, disabled bool) error {
+// forEach calls f for the probes that the one argument means.
+func (c *console) forEach(args []string, f func(*printed) error) error {
 	if len(args) != 1 {
 		return errUsage
 	}
@@ -213,17 +213,18 @@ func (c *console) setDisabled(args []string, disabled bool) error {
 	}
 	var errs []error
 	for _, e := range which {
-		if disabled {
-			errs = append(errs, kprobes.Disable(e.Kprobe))
-		} else {
-			errs = append(errs, kprobes.Enable(e.Kprobe))
-		}
+		errs = append(errs, f(e))
 	}
 	return errors.Join(errs...)
 }
 
-func (c *console) enable(args []string) error  { return c.setDisabled(args, false) }
-func (c *console) disable(args []string) error { return c.setDisabled(args, true) }
+func (c *console) enable(args []string) error {
+	return c.forEach(args, func(e *printed) error { return kprobes.Enable(e.Kprobe) })
+}
+
+func (c *console) disable(args []string) error {
+	return c.forEach(args, func(e *printed) error { return kprobes.Disable(e.Kprobe) })
+}
 
 // enabled shows or sets whether probes are armed at all.
 func (c *console) enabled(args []string) error {
@@ -286,21 +287,7 @@ func (c *console) blacklist(args []string) error {
 
 // remove removes the probe with a number, or all at a place.
 func (c *console) remove(args []string) error {
-	if len(args) != 1 {
-		return errUsage
-	}
-	ps := &c.probes
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	which, err := ps.find(args[0])
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, e := range which {
-		errs = append(errs, ps.removeOne(c, e))
-	}
-	return errors.Join(errs...)
+	return c.forEach(args, func(e *printed) error { return c.probes.removeOne(c, e) })
 }
 
 // find returns the probes with a number, an address, or at a place. mu is held.

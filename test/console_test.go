@@ -186,6 +186,7 @@ func TestConsoleProbe(t *testing.T) {
 	s.until("list", `[0-9a-f]{16}  k  main\.fib\+0x0    \[OPTIMIZED\] #1 hits 0 missed 0\n`)
 	s.check("optimization -v", `p1: main\.fib\+0x0: optimized\n`)
 	s.check("dis main.fib", `(?s)main\.fib:\n  p1 [0-9a-f]{16} \+0 .*?\n now [0-9a-f]{16} +e9 .*? JMP 0x[0-9a-f]+\n.*`)
+	s.check("dis main.fib", `main\.fib:\n  p1 .*\n now .*\n(?: {5}.*\n)*`) // one line is not as it was
 	s.check("dis -d main.fib", `(?s)main\.fib:\n  p1 .*?\n   \| [0-9a-f]{16} .*?CLI\n.*`)
 	s.check("optimization 0", "")
 	s.check("optimization -v", `p1: main\.fib\+0x0: optimization is off\n`)
