@@ -1,0 +1,5 @@
+//go:build metal
+
+package ring
+
+import _ "tamaprobe/boot/board"
