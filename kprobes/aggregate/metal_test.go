@@ -1,0 +1,5 @@
+//go:build metal
+
+package aggregate
+
+import _ "tamaprobe/boot/board"
