@@ -30,10 +30,11 @@ var (
 
 	// HookReturns tells the runtime that return addresses on stacks may be
 	// replaced by trampoline. Wherever it reads one, it is to ask real for the one
-	// that was at that distance from the high end of g's stack. exit is called
-	// when a goroutine ends whose Returns is not 0. nil if the runtime can't: there
-	// are then no return probes.
-	HookReturns func(trampoline uintptr, real func(g, distance uintptr) uintptr, exit func(g uintptr))
+	// that was at that distance from the high end of g's stack. unwound is called
+	// when calls further than distance from there never return, because a
+	// goroutine ends whose Returns is not 0, or a panic has been recovered above
+	// them. nil if the runtime can't: there are then no return probes.
+	HookReturns func(trampoline uintptr, real func(g, distance uintptr) uintptr, unwound func(g, distance uintptr))
 
 	// Returns returns where g has a word for return probes, 0 in a new goroutine.
 	// Called in trap context.

@@ -45,7 +45,6 @@ var blacklist = sync.OnceValue(func() map[uintptr]string {
 			list[fn.Entry()] = root.Reason
 		}
 	}
-	visit(code(returned), "handles returns, and drops the reentrancy guard behind them")
 	visit(code(leaveDetour), "drops the reentrancy guard in a detour")
 	visit(code(resumeHit), "goes on with a hit after a handler failed, and drops the reentrancy guard")
 	return list

@@ -51,6 +51,9 @@ func recordFailure(c *cpu, p *Kprobe, r *amd64.Regs) {
 	f := &ring.failures[head%uint32(len(ring.failures))]
 	f.probe = refTo(p)
 	f.phase = c.phase
+	if c.list().isTrampoline() {
+		f.phase = phaseReturn
+	}
 	f.vector = amd64.Vector(r.Vector)
 	f.length = 0
 	if amd64.Thrown(r) {

@@ -137,6 +137,9 @@ func (c *cpu) handlerFault(r *amd64.Regs) bool {
 		}
 	}
 	p.off = 1
+	if rp := p.kretprobe(); rp != nil {
+		rp.returns.Off[offFailed] = 1
+	}
 	if c.failing != failingRecord {
 		c.failing = failingRecord
 		recordFailureSaved(c, p, r)
@@ -144,6 +147,9 @@ func (c *cpu) handlerFault(r *amd64.Regs) bool {
 		c.unrecorded++
 	}
 	*locks = c.Locks
+	if !l.isTrampoline() {
+		c.dropEntry()
+	}
 	if c.inDetour() {
 		c.failing = failingNot
 		c.phase = phasePre

@@ -46,11 +46,11 @@ func returnsOf(g uintptr) *ref[KretprobeInstance] {
 	return (*ref[KretprobeInstance])(unsafe.Add(nil, g+returnsOffset))
 }
 
-// instance returns the instance with an index.
+// instanceOf returns the instance that i is the start of.
 //
 //go:nosplit
-func (rp *Kretprobe) instance(i uint32) *KretprobeInstance {
-	return (*KretprobeInstance)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(rp.instances)), uintptr(i)*unsafe.Sizeof(KretprobeInstance{})))
+func instanceOf(i *amd64.ReturnInstance) *KretprobeInstance {
+	return (*KretprobeInstance)(unsafe.Pointer(i))
 }
 
 var recordFailureFunc = recordFailure

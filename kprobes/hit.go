@@ -28,8 +28,6 @@ type cpu struct {
 	flags    uint64
 	guard    amd64.Guard // what Point.Enter returned
 
-	instance ref[KretprobeInstance] // whose handler runs
-
 	unrecorded uint64 // failures of handlers
 }
 
@@ -51,8 +49,8 @@ type phase uint8
 const (
 	phasePre phase = iota
 	phasePost
-	phaseFault // of an exception of the probed instruction
-	phaseReturn
+	phaseFault  // of an exception of the probed instruction
+	phaseReturn // only in records of failures
 )
 
 func (p phase) String() string { return [...]string{"pre", "post", "fault", "return"}[p] }
@@ -90,6 +88,10 @@ func breakpoint(r *amd64.Regs, state uintptr) bool {
 		c.guard = guard
 	} else if c.Guard != 0 {
 		return c.miss(l, r, 0)
+	}
+	if pc := l.called; pc != 0 {
+		r.PC = uint64(pc)
+		return true
 	}
 	c.begin(l, r)
 	for at := l.first(); ; at = next(c.current()) {

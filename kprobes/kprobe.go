@@ -87,6 +87,9 @@ type Kprobe struct {
 	mirror   unsafe.Pointer
 	argsSize uintptr
 
+	// isReturn: it is a part of a Kretprobe.
+	isReturn bool
+
 	// entryCode is the address of a kretprobe's entry handler; ended counts calls
 	// that the end of their goroutine abandoned.
 	entryCode uintptr

@@ -14,9 +14,8 @@ import (
 // real one. The runtime knows (goruntime.HookReturns): stacks that grow and move, the
 // garbage collector, panics and tracebacks see the real address.
 //
-// A call that does not return, because a panic or Goexit unwinds it, gives its
-// instance back when its goroutine calls another probed function on that part of the stack, or
-// ends.
+// A call that does not return, because a panic or Goexit unwinds it, gives its instance back when
+// the panic is recovered or its goroutine ends.
 //
 // It is otherwise a Kprobe at the function's entry: Enable and Disable take its Kprobe.
 // Hits of that are the calls: each is followed to its return (Nreturned), or abandoned
@@ -41,26 +40,30 @@ type Kretprobe struct {
 	MaxActive int
 
 	instances []KretprobeInstance
-	free      freeList
-	gone      bool // it is not registered any more: instances only return
+	returns   amd64.ReturnProbe
+	gone      bool // it is not registered any more: instances only return; guarded by mu
 
 	handle func(ri *KretprobeInstance, r *amd64.Regs) // Handler as returns call it
 	list   *probeList                                 // what is hit while that runs
 }
 
+// Reasons not to call the handler: bytes of ReturnProbe.Off.
+const (
+	offFailed = iota
+	offDisabled
+	offGone
+	offNone // there is none
+)
+
 // A KretprobeInstance is one call that is followed to its return.
 type KretprobeInstance struct {
+	call amd64.ReturnInstance
+
 	// Data is the call's own, for the entry handler to leave something for the
 	// return handler. It is not cleared in between.
 	Data []byte
 
-	rp       *Kretprobe
-	index    uint32
-	next     uint32 // in the free list
-	busy     bool
-	ret      uintptr                // the address that the trampoline replaced
-	distance uintptr                // of the slot from the high end of the stack
-	outer    ref[KretprobeInstance] // the goroutine's next
+	rp *Kretprobe
 }
 
 // Kretprobe returns the probe that ri is an instance of. Handler context.
@@ -107,12 +110,12 @@ var startReturns = sync.OnceValue(func() error {
 		return errors.New("this runtime cannot do with replaced return addresses")
 	}
 	var err error
-	if trampoline, err = amd64.NewTrampoline(uintptr(refTo(&noList)), &returnedFunc); err != nil {
+	g := goruntime.SystemG()
+	returnsOffset = uintptr(refTo(goruntime.Returns(g))) - g
+	if trampoline, err = amd64.NewTrampoline(returnsOffset, uintptr(refTo(&noList)), &findInstanceFunc); err != nil {
 		return err
 	}
 	trampolineAddr, _ = trampoline.Range()
-	g := goruntime.SystemG()
-	returnsOffset = uintptr(refTo(goruntime.Returns(g))) - g
 	goruntime.HookReturns(trampolineAddr, realReturn, noReturn)
 	return nil
 })
@@ -162,7 +165,10 @@ func UnregisterKretprobes(rps []*Kretprobe) error {
 	for i, rp := range rps {
 		ps[i] = &rp.Kprobe
 		mu.Lock()
-		rp.gone = rp.gone || rp.site != nil
+		if rp.site != nil {
+			rp.gone = true
+			rp.returns.Off[offGone] = 1
+		}
 		mu.Unlock()
 	}
 	err := UnregisterAll(ps) // synchronizes
@@ -182,15 +188,9 @@ func forgetReturned() {
 	}
 }
 
-// active reports whether calls are on their way. mu is held.
-func (rp *Kretprobe) active() bool {
-	for i := range rp.instances {
-		if rp.instances[i].busy {
-			return true
-		}
-	}
-	return false
-}
+// active reports whether calls are on their way of a kretprobe that is not registered. mu is
+// held.
+func (rp *Kretprobe) active() bool { return rp.returns.NumFree() < len(rp.instances) }
 
 // setUp prepares rp for registration.
 func (rp *Kretprobe) setUp() error {
@@ -230,14 +230,17 @@ func (rp *Kretprobe) setUp() error {
 	}
 	rp.instances = make([]KretprobeInstance, n)
 	data := make([]byte, n*rp.DataSize)
-	rp.free.init()
 	for i := range rp.instances {
-		rp.instances[i] = KretprobeInstance{Data: data[i*rp.DataSize : (i+1)*rp.DataSize : (i+1)*rp.DataSize], rp: rp, index: uint32(i)}
-		rp.put(&rp.instances[i])
+		ri := &rp.instances[i]
+		*ri = KretprobeInstance{
+			Data: data[i*rp.DataSize : (i+1)*rp.DataSize : (i+1)*rp.DataSize],
+			rp:   rp,
+		}
 	}
 	rp.gone = false
 	rp.ended.Store(0)
 	p.PreHandler = enterCall
+	p.isReturn = true
 	p.entryCode = 0
 	if rp.EntryHandler != nil {
 		p.entryCode = code(rp.EntryHandler)
@@ -247,5 +250,43 @@ func (rp *Kretprobe) setUp() error {
 		rp.handle = handleSaved
 	}
 	rp.list = &probeList{probes: []*Kprobe{p, nil}, detour: trampoline, locks: true}
+	rp.returns = amd64.ReturnProbe{
+		Guard:   uintptr(refTo(rp.list)),
+		Current: uintptr(refTo(rp.list.first())),
+	}
+	if rp.handle == nil {
+		rp.returns.Off[offNone] = 1
+	} else {
+		rp.returns.Handler = uintptr(amd64.FuncPointer(&rp.handle))
+	}
+	for i := range rp.instances {
+		ri := &rp.instances[i]
+		ri.call.Word = uint64(refTo(&ri.call))
+		ri.call.Probe = uintptr(refTo(&rp.returns))
+		ri.call.Put()
+	}
 	return nil
+}
+
+// kretprobe returns the kretprobe that p is a part of, nil if it is none.
+//
+//go:nosplit
+func (p *Kprobe) kretprobe() *Kretprobe {
+	if !p.isReturn {
+		return nil
+	}
+	return kretprobeOf(p)
+}
+
+// follow returns what makes a detour follow the calls of l's one probe to their returns; nil if
+// that takes more than machine code.
+func (l *probeList) follow() *amd64.Follow {
+	if len(l.probes) != 2 || l.post || l.faults {
+		return nil
+	}
+	rp := l.probes[0].kretprobe()
+	if rp == nil || rp.EntryHandler != nil {
+		return nil
+	}
+	return &amd64.Follow{Probe: uintptr(refTo(&rp.returns)), Trampoline: trampolineAddr, Returns: returnsOffset}
 }

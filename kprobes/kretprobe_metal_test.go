@@ -18,6 +18,7 @@ import (
 
 	"tamaprobe/arch/amd64"
 	"tamaprobe/boot/board"
+	"tamaprobe/internal/cputest"
 	"tamaprobe/symtab"
 )
 
@@ -229,7 +230,7 @@ func panicsBelow(n int) int {
 func TestKretprobePanics(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		outer := registerRet(t, &Kretprobe{Kprobe: Kprobe{Symbol: pkg + "recovers"}})
-		inner := registerRet(t, &Kretprobe{Kprobe: Kprobe{Symbol: pkg + "panicsBelow"}, MaxActive: 2})
+		inner := registerRet(t, &Kretprobe{Kprobe: Kprobe{Symbol: pkg + "panicsBelow"}, MaxActive: 1})
 		WaitOptimizer()
 		n := 100_000
 		if testing.Short() {
@@ -242,11 +243,14 @@ func TestKretprobePanics(t *testing.T) {
 					t.Errorf("recovers(%d) = %d", i, got)
 					break
 				}
+				if inner.active() {
+					t.Error("the instance of a call that a panic unwound was not given back")
+					break
+				}
 			}
 			done <- true
 		}()
 		<-done
-		time.Sleep(10 * time.Millisecond) // it ends
 		unregisterRet(t, outer)
 		unregisterRet(t, inner)
 		balanced(t, outer)
@@ -304,20 +308,29 @@ var topDone *sync.WaitGroup
 //go:noinline
 func topOfStack() { topDone.Done() }
 
-// Instances run out: the entry handler is not called either.
+// Instances run out: the entry handler is not called either, and machine code that follows calls
+// leaves it to the pre handler to count that.
 func TestKretprobeMaxActive(t *testing.T) {
-	entries, returns := 0, 0
-	rp := registerRet(t, &Kretprobe{Kprobe: Kprobe{Symbol: pkg + "deep"}, MaxActive: 5,
-		EntryHandler: func(*KretprobeInstance, *amd64.Regs) bool { entries++; return false },
-		Handler:      func(*KretprobeInstance, *amd64.Regs) { returns++ },
-	})
-	if got := deep(9, func() {}); got != 45 {
-		t.Errorf("%d", got)
-	}
-	unregisterRet(t, rp)
-	balanced(t, rp)
-	if entries != 5 || returns != 5 || rp.Nlost() != 5 || rp.Nhit() != 10 {
-		t.Errorf("%d entries, %d returns, %d lost, %d hits", entries, returns, rp.Nlost(), rp.Nhit())
+	for _, withEntry := range []bool{true, false} {
+		bothWays(t, func(t *testing.T) {
+			entries, returns := 0, 0
+			rp := &Kretprobe{Kprobe: Kprobe{Symbol: pkg + "deep"}, MaxActive: 5,
+				Handler: func(*KretprobeInstance, *amd64.Regs) { returns++ },
+			}
+			if withEntry {
+				rp.EntryHandler = func(*KretprobeInstance, *amd64.Regs) bool { entries++; return false }
+			}
+			registerRet(t, rp)
+			WaitOptimizer()
+			if got := deep(9, func() {}); got != 45 {
+				t.Errorf("%d", got)
+			}
+			unregisterRet(t, rp)
+			balanced(t, rp)
+			if withEntry && entries != 5 || returns != 5 || rp.Nlost() != 5 || rp.Nhit() != 10 {
+				t.Errorf("%d entries, %d returns, %d lost, %d hits", entries, returns, rp.Nlost(), rp.Nhit())
+			}
+		})
 	}
 }
 
@@ -455,6 +468,111 @@ func TestKretprobeResults(t *testing.T) {
 	if ok != 1 || n != 7 || s != "str" || f != 2.5 || len(b) != 3 || err != errTest || a[1] != 7 {
 		t.Errorf("%d; %v %v %v %v %v %v", ok, n, s, f, b, err, a)
 	}
+}
+
+//go:noinline
+func floats(a float64, n int, b float32) (float32, float64, int) {
+	return b + 1, a + float64(n), n
+}
+
+// Floating-point arguments and results are seen and can be changed, by a handler that itself
+// computes with such numbers.
+func TestKretprobeFloats(t *testing.T) {
+	bothWays(t, func(t *testing.T) {
+		var seen [4]float64
+		rp := registerRet(t, &Kretprobe{Kprobe: Kprobe{Symbol: pkg + "floats"},
+			EntryHandler: func(_ *KretprobeInstance, r *amd64.Regs) bool {
+				seen[0], seen[1] = r.FloatArg(0), float64(r.Float32Arg(1))
+				r.SetFloatArg(0, r.FloatArg(0)*2)
+				return false
+			},
+			Handler: func(_ *KretprobeInstance, r *amd64.Regs) {
+				seen[2], seen[3] = float64(r.Float32Arg(0)), r.FloatArg(1)
+				r.SetFloat32Arg(0, r.Float32Arg(0)+0.5)
+				r.SetFloatArg(99, 1) // does nothing
+			}})
+		WaitOptimizer()
+		a, b, n := floats(1.25, 3, 7)
+		unregisterRet(t, rp)
+		if want := [4]float64{1.25, 7, 8, 5.5}; seen != want || a != 8.5 || b != 5.5 || n != 3 {
+			t.Errorf("seen %v, want %v; results %v %v %v", seen, want, a, b, n)
+		}
+	})
+}
+
+// A handler that uses no SSE register is called without their being saved, and told so.
+func TestSSENotSaved(t *testing.T) {
+	saved := true
+	p := register(t, &Kprobe{Symbol: pkg + "probed", PreHandler: func(_ *Kprobe, r *amd64.Regs) bool {
+		saved = r.SSE() != nil
+		return false
+	}})
+	probed(1, 2)
+	unregister(t, p)
+	if saved {
+		t.Error("SSE registers are there that nobody saved")
+	}
+}
+
+//go:noinline
+func onStack(a [2]int, n int) ([2]int, int) { return [2]int{a[1], a[0]}, n }
+
+// What Go passes on the stack.
+func TestKretprobeStackResults(t *testing.T) {
+	bothWays(t, func(t *testing.T) {
+		var seen [5]uint64
+		rp := registerRet(t, &Kretprobe{Kprobe: Kprobe{Symbol: pkg + "onStack"},
+			EntryHandler: func(_ *KretprobeInstance, r *amd64.Regs) bool {
+				seen[0], seen[1] = r.StackArg(0), r.StackArg(1)
+				return false
+			},
+			Handler: func(_ *KretprobeInstance, r *amd64.Regs) {
+				seen[2], seen[3], seen[4] = r.StackResult(2), r.StackResult(3), r.Arg(0)
+				r.SetStackResult(3, 77)
+			}})
+		WaitOptimizer()
+		a, n := onStack([2]int{4, 5}, 6)
+		unregisterRet(t, rp)
+		if want := [5]uint64{4, 5, 5, 4, 6}; seen != want || a != [2]int{5, 77} || n != 6 {
+			t.Errorf("seen %v, want %v; results %v %v", seen, want, a, n)
+		}
+	})
+}
+
+// A function that ends in a jump to another one has returned when that does; followed both,
+// the callee's handler is called first. Tracebacks are tested by TestKretprobeTracebacks.
+func TestKretprobeTailJump(t *testing.T) {
+	const cputestPkg = "tamaprobe/internal/cputest."
+	bothWays(t, func(t *testing.T) {
+		for _, both := range []bool{false, true} {
+			order := make([]string, 0, 8)
+			handler := func(name string) *Kretprobe {
+				return &Kretprobe{Kprobe: Kprobe{Symbol: cputestPkg + name}, Handler: func(_ *KretprobeInstance, r *amd64.Regs) {
+					order = append(order[:len(order):cap(order)], name)
+				}}
+			}
+			rps := []*Kretprobe{handler("TailCall")}
+			want := "[TailCall]"
+			if both {
+				rps = append(rps, handler("TailTarget"))
+				want = "[TailTarget TailCall]"
+			}
+			if err := RegisterKretprobes(rps); err != nil {
+				t.Fatal(err)
+			}
+			WaitOptimizer()
+			got := cputest.TailCall(41)
+			if err := UnregisterKretprobes(rps); err != nil {
+				t.Error(err)
+			}
+			if got != 42 || fmt.Sprint(order) != want {
+				t.Errorf("%d, order %v, want %s", got, order, want)
+			}
+			for _, rp := range rps {
+				balanced(t, rp)
+			}
+		}
+	})
 }
 
 func TestKretprobeErrors(t *testing.T) {

@@ -162,6 +162,7 @@ func findArrivals() {
 
 // optimizePending switches what can be switched. mu is held.
 func optimizePending() {
+	freeFollowers()
 	var detours []*amd64.Detour
 	for s := range pending {
 		delete(pending, s)
@@ -181,7 +182,27 @@ func optimizePending() {
 // held.
 func (s *site) newDetour() error {
 	l := *s.active
-	hit := &amd64.DetourHit{Guard: uintptr(refTo(&l)), Leave: &leaveDetourFunc}
+	hit := l.hit()
+	fn, _ := symtab.Find(s.point.Addr())
+	d, err := s.point.NewDetour(function(fn), arrivals, hit)
+	if err != nil {
+		return err
+	}
+	l.detour = d
+	l.resume = d.CopyAddr()
+	if l.called != 0 {
+		l.called = d.CallAddr()
+	}
+	s.detour = d
+	s.point.SetResume(l.resume)
+	s.active = &l
+	enter(s.point.Addr(), &l)
+	return nil
+}
+
+// hit describes l to a detour.
+func (l *probeList) hit() *amd64.DetourHit {
+	hit := &amd64.DetourHit{Guard: uintptr(refTo(l)), Leave: &leaveDetourFunc, Follow: l.follow()}
 	for i, p := range l.probes[:len(l.probes)-1] {
 		q := amd64.DetourProbe{
 			Probe:   uintptr(refTo(p)),
@@ -198,18 +219,7 @@ func (s *site) newDetour() error {
 		l.locks = l.locks || q.Locks
 		hit.Probes = append(hit.Probes, q)
 	}
-	fn, _ := symtab.Find(s.point.Addr())
-	d, err := s.point.NewDetour(function(fn), arrivals, hit)
-	if err != nil {
-		return err
-	}
-	l.detour = d
-	l.resume = d.CopyAddr()
-	s.detour = d
-	s.point.SetResume(l.resume)
-	s.active = &l
-	enter(s.point.Addr(), &l)
-	return nil
+	return hit
 }
 
 var leaveDetourFunc = leaveDetour

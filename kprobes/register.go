@@ -167,6 +167,7 @@ func setDisabled(op string, p *Kprobe, disabled bool) error {
 		p.faulted = false
 		p.off = 0
 	}
+	p.setReturns()
 	s.update()
 	return nil
 }
@@ -238,6 +239,9 @@ func add(p *Kprobe) (*site, error) {
 		}
 	}
 	p.prepare()
+	if rp := p.kretprobe(); rp != nil {
+		rp.returns.Returned = uintptr(refTo(&p.counts[0].returned))
+	}
 	p.Addr = addr
 	p.site = s
 	s.probes = append(s.probes, p)
@@ -249,6 +253,7 @@ func (p *Kprobe) prepare() {
 	p.disabled = p.Flags&FlagDisabled != 0
 	p.faulted = false
 	p.off = 0
+	p.setReturns()
 	p.counts = make([]count, amd64.CPULimit())
 	p.pre, p.post = p.PreHandler, p.PostHandler
 	switch {
@@ -269,6 +274,19 @@ func (p *Kprobe) prepare() {
 	}
 	if p.post != nil && usesOf(code(p.post))&useSSE != 0 {
 		p.post = postSaved
+	}
+}
+
+// setReturns lets returns know of the state of p. mu is held.
+func (p *Kprobe) setReturns() {
+	if rp := p.kretprobe(); rp != nil {
+		rp.returns.Off[offDisabled] = 0
+		if p.disabled {
+			rp.returns.Off[offDisabled] = 1
+		}
+		if p.off == 0 {
+			rp.returns.Off[offFailed] = 0
+		}
 	}
 }
 
@@ -300,6 +318,10 @@ func drop(ps []*Kprobe) {
 			free = append(free, &s.point)
 		}
 	}
+	for _, s := range gone {
+		s.dropFollower()
+	}
+	freeFollowers()
 	disturb(gone)
 	amd64.Release(free)
 	// A handler may have failed before it stopped.

@@ -11,6 +11,9 @@ type site struct {
 	armed  bool          // the breakpoint or the jump is there; guarded by mu
 	detour *amd64.Detour // where the jump leads to, nil if there is none; guarded by mu
 
+	// follower is what follows calls while there is a breakpoint; guarded by mu.
+	follower follower
+
 	// active is what a hit finds: the probes that are enabled; guarded by mu.
 	active *probeList
 }
@@ -32,7 +35,10 @@ type probeList struct {
 	// instruction need not be emulated; else 0.
 	resume uintptr
 
-	detour *amd64.Detour // of an optimized site, whose hits use this list
+	// called is where a hit goes on that machine code deals with, handlers and all; else 0.
+	called uintptr
+
+	detour *amd64.Detour // whose hits use this list
 	locks  bool          // the detour notes the count of runtime locks
 }
 
@@ -61,8 +67,61 @@ func (s *site) publish() {
 	} else {
 		l.resume = s.point.ResumeAddr()
 	}
+	s.follow(l)
 	s.active = l
 	enter(s.point.Addr(), l)
+}
+
+// A follower is the code that does for a hit by breakpoint what a return probe takes.
+type follower struct {
+	*amd64.Detour            // nil if there is none
+	list          *probeList // for it
+	resume        uintptr    // where it goes on
+}
+
+// follow makes hits of l, which is not optimized, go on at a follower if there can be one. mu is
+// held.
+func (s *site) follow(l *probeList) {
+	if l.follow() == nil || l.resume == 0 {
+		s.dropFollower()
+		return
+	}
+	if f := &s.follower; f.Detour == nil || f.list.probes[0] != l.probes[0] || f.resume != l.resume {
+		s.dropFollower()
+		own := *l
+		d, err := s.point.NewFollower(own.hit())
+		if err != nil {
+			return
+		}
+		own.detour = d
+		s.follower = follower{d, &own, l.resume}
+	}
+	l.called = s.follower.CallAddr()
+}
+
+// dropFollower lets go of the follower, which may still be in use. mu is held.
+func (s *site) dropFollower() {
+	if s.follower.Detour != nil {
+		oldFollowers = append(oldFollowers, s.follower)
+		s.follower = follower{}
+	}
+}
+
+// oldFollowers are those that no hit goes on at any more. Guarded by mu.
+var oldFollowers []follower
+
+// freeFollowers frees them when no processor is in them. It is to be called before
+// what they lead to is freed. mu is held.
+func freeFollowers() {
+	if len(oldFollowers) == 0 {
+		return
+	}
+	ds := make([]*amd64.Detour, len(oldFollowers))
+	for i, f := range oldFollowers {
+		ds[i] = f.Detour
+	}
+	amd64.FreeDetours(ds)
+	oldFollowers = nil
 }
 
 // alone reports whether no other site is in the rest of a function's stack check. mu is

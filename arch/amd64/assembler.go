@@ -22,6 +22,8 @@ const (
 	regDX  = 2
 	regBX  = 3
 	regSP  = 4
+	regSI  = 6
+	regDI  = 7
 	regR12 = 12
 	regR14 = 14
 )
@@ -95,6 +97,27 @@ func (a *assembler) tls(opcode byte, reg int) {
 	a.imm32(math.MaxUint32 - 7)
 }
 
+// mem encodes an instruction with a memory operand at off(base), neither SP nor R12, reg in
+// the ModRM byte's register field; all of the first 8 registers.
+func (a *assembler) mem(reg, base int, off uintptr, opcode ...byte) {
+	a.bytes(opcode...)
+	if off < 1<<7 {
+		a.bytes(0x40|byte(reg)<<3|byte(base), byte(off))
+		return
+	}
+	a.bytes(0x80 | byte(reg)<<3 | byte(base))
+	a.imm32(uint32(off))
+}
+
+func (a *assembler) load(base int, off uintptr, reg int)  { a.mem(reg, base, off, 0x48, 0x8b) } // MOVQ off(base), reg
+func (a *assembler) store(reg, base int, off uintptr)     { a.mem(reg, base, off, 0x48, 0x89) } // MOVQ reg, off(base)
+func (a *assembler) compare(base int, off uintptr, r int) { a.mem(r, base, off, 0x48, 0x39) }   // CMPQ off(base), r
+
+// swap is LOCK CMPXCHGQ reg, off(base).
+func (a *assembler) swap(reg, base int, off uintptr) {
+	a.mem(reg, base, off, 0xf0, 0x48, 0x0f, 0xb1)
+}
+
 // incCX is INCQ v(CX); it may change DX.
 func (a *assembler) incCX(v uint64) {
 	if v > math.MaxInt32 {
@@ -115,6 +138,8 @@ func (a *assembler) compare0(off uintptr) {
 
 // Condition codes (SDM vol. 1, appendix B).
 const (
+	conditionB  = 2
+	conditionAE = 3
 	conditionE  = 4
 	conditionNE = 5
 	conditionBE = 6

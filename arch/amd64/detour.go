@@ -28,10 +28,13 @@ type Detour struct {
 	piece uintptr // where the code is
 	size  int
 
+	called uintptr   // where the code is that a hit by breakpoint may go on at
 	copied uintptr   // where the copy is
 	after  []uintptr // where each probe's handler returns to
 	moves  []move
 	tls    bool
+
+	follower bool // see NewFollower
 }
 
 // A move says where an instruction was that is now in the detour.
@@ -49,6 +52,8 @@ type DetourHit struct {
 	// Leave is called when a handler returned true. It returns whether execution
 	// goes on at r.PC; the guard must then be 0.
 	Leave *func(r *Regs) bool
+
+	Follow *Follow // nil if the one probe is no return probe
 }
 
 // A DetourProbe is a probe of a DetourHit. All addresses are kept alive by the caller.
@@ -72,6 +77,7 @@ type HitState struct {
 	Current     uintptr // says which probe's handler runs
 	CountOffset uintptr // of the processor's counts
 	LocksAt     uintptr // *int32: the count of runtime locks
+	Instance    uintptr // *ReturnInstance whose handler runs, 0 for none
 	Locks       int32   // what it was at the hit
 	_           int32
 }
@@ -93,6 +99,7 @@ const (
 	offTop         = unsafe.Offsetof(cpu{}.hit) + unsafe.Offsetof(HitState{}.Top)
 	offCurrent     = unsafe.Offsetof(cpu{}.hit) + unsafe.Offsetof(HitState{}.Current)
 	offCountOffset = unsafe.Offsetof(cpu{}.hit) + unsafe.Offsetof(HitState{}.CountOffset)
+	offInstance    = unsafe.Offsetof(cpu{}.hit) + unsafe.Offsetof(HitState{}.Instance)
 	offLocksAt     = unsafe.Offsetof(cpu{}.hit) + unsafe.Offsetof(HitState{}.LocksAt)
 	offLocks       = unsafe.Offsetof(cpu{}.hit) + unsafe.Offsetof(HitState{}.Locks)
 )
@@ -147,15 +154,34 @@ func (p *Point) NewDetour(fn Function, arrivals *Arrivals, hit *DetourHit) (*Det
 	if len(code) > int(largeDetours.size-ownerSize) {
 		return nil, cannot("too many probes at one place")
 	}
-	if d.piece, err = d.pool.alloc(p.addr, uintptr(unsafe.Pointer(d))); err != nil {
-		return nil, cannot("%v", err)
+	return d, d.place(hit)
+}
+
+// place assembles the detour where it is to be.
+func (d *Detour) place(hit *DetourHit) error {
+	var err error
+	if d.piece, err = d.pool.alloc(d.addr, uintptr(unsafe.Pointer(d))); err != nil {
+		return cannot("%v", err)
 	}
-	if code, err = d.assemble(d.piece, hit); err != nil {
+	code, err := d.assemble(d.piece, hit)
+	if err != nil {
 		d.pool.release(d.piece)
-		return nil, cannot("%v", err)
+		return cannot("%v", err)
 	}
 	d.size = len(code)
 	copy(unsafe.Slice(at[byte](d.piece), len(code)), code)
+	return nil
+}
+
+// NewFollower makes the code for a return probe that is hit by breakpoint: hits may go on at
+// its CallAddr, and it goes on at ResumeAddr, which must not be 0. Nothing jumps to it. Goroutine
+// context.
+func (p *Point) NewFollower(hit *DetourHit) (*Detour, error) {
+	d := &Detour{region: region{addr: p.addr, end: p.next}, point: p, pool: &detours, follower: true}
+	if err := d.place(hit); err != nil {
+		return nil, err
+	}
+	p.follower = d
 	return d, nil
 }
 
@@ -165,6 +191,10 @@ func (d *Detour) Range() (lo, hi uintptr) { return d.piece, d.piece + uintptr(d.
 // Region is what the jump replaces. Goroutine context.
 func (d *Detour) Region() (lo, hi uintptr) { return d.addr, d.end }
 
+// CallAddr is where a hit by breakpoint goes on to do all that the detour does. Goroutine
+// context.
+func (d *Detour) CallAddr() uintptr { return d.called }
+
 // CopyAddr is where to go on at after a hit by breakpoint, while text is being
 // switched. Goroutine context.
 func (d *Detour) CopyAddr() uintptr { return d.copied }
@@ -172,7 +202,7 @@ func (d *Detour) CopyAddr() uintptr { return d.copied }
 func (d *Detour) assemble(base uintptr, hit *DetourHit) ([]byte, error) {
 	a := &assembler{base: base}
 	d.moves, d.after = nil, nil
-	if d.point.prologue.Kind != inst.PrologueNone {
+	if d.point.prologue.Kind != inst.PrologueNone && !d.follower {
 		d.stackCheck(a, true)
 	}
 	if countsOnly(hit) {
@@ -208,10 +238,15 @@ func (d *Detour) count(a *assembler, hit *DetourHit) {
 
 // hit is the detour of probes with handlers.
 func (d *Detour) hit(a *assembler, hit *DetourHit) {
+	d.called = a.pc()
 	a.bytes(0x9c) // PUSHFQ
 	a.bytes(0xfa) // CLI
 	a.cmpGS0(offGuard)
 	inside := a.jumpIfLater(conditionNE)
+	var followed label
+	if hit.Follow != nil {
+		followed = hit.Follow.follow(a, &hit.Probes[0])
+	}
 
 	saveRegisters(a, d.addr, d.tls)
 	a.storeImmGS(uint64(hit.Guard), offGuard)
@@ -253,8 +288,11 @@ func (d *Detour) hit(a *assembler, hit *DetourHit) {
 	}
 	restoreRegisters(a)
 	a.pushGS(offRegs + unsafe.Offsetof(Regs{}.Flags))
+	if hit.Follow != nil {
+		a.here(followed)
+	}
 	a.bytes(0x9d) // POPFQ
-	d.copy(a)
+	d.execute(a)
 
 	// A handler that goes elsewhere.
 	var away []label
@@ -382,7 +420,17 @@ func (d *Detour) stackCheck(a *assembler, branches bool) {
 	}
 }
 
-// copy is the last part of a detour.
+// execute lets the instruction be executed: the last part of a detour.
+func (d *Detour) execute(a *assembler) {
+	if d.follower {
+		d.copied = d.point.resume
+		a.jump(d.copied)
+		return
+	}
+	d.copy(a)
+}
+
+// copy executes the instructions that the jump replaced.
 func (d *Detour) copy(a *assembler) {
 	d.copied = a.pc()
 	back := d.end

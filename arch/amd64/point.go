@@ -25,6 +25,8 @@ type Point struct {
 	// than that: the slot, or the target of a jump; else 0.
 	resume uintptr
 
+	follower *Detour // the last that NewFollower made
+
 	// prologue is the stack check that starts at addr, if one does; common says
 	// that it is CMPQ SP, 16(R14) and a jump.
 	prologue inst.Prologue

@@ -4,7 +4,7 @@ package amd64
 // on the trap stack. What a handler changes takes effect when the code goes on,
 // except for the fields that say otherwise. The SSE and AVX registers are not
 // here: they hold the interrupted code's values when a handler starts, and are
-// restored after it.
+// restored after it. See SSE and FloatArg.
 //
 // Assembly shares the layout (entry_amd64.s).
 type Regs struct {
@@ -81,6 +81,19 @@ func (r *Regs) arg(i int) *uint64 {
 	}
 	return nil
 }
+
+// StackArg returns word i of the arguments that a Go function has on the stack, at its
+// entry: above the return address.
+func (r *Regs) StackArg(i int) uint64 { return *r.stackWord(i + 1) }
+
+// StackResult returns word i of the arguments and results that a Go function has on the
+// stack, at its return: the results come after the arguments.
+func (r *Regs) StackResult(i int) uint64 { return *r.stackWord(i) }
+
+// SetStackResult changes it.
+func (r *Regs) SetStackResult(i int, v uint64) { *r.stackWord(i) = v }
+
+func (r *Regs) stackWord(i int) *uint64 { return at[uint64](uintptr(r.SP) + 8*uintptr(i)) }
 
 // ArgNames are the names of the argument registers in Go's assembler.
 var ArgNames = [NumArgs]string{"AX", "BX", "CX", "DI", "SI", "R8", "R9", "R10", "R11"}

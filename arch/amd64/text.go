@@ -62,8 +62,11 @@ func JumpToDetours(ds []*Detour) {
 	syncMu.Lock()
 	defer syncMu.Unlock()
 	regions := make(map[uintptr]bool, len(ds)) // their bytes but the first
-	in := make(map[uintptr]bool, len(ds))      // slots
+	in := make(map[uintptr]bool, len(ds))      // slots, and what leads to them
 	for _, d := range ds {
+		if f := d.point.follower; f != nil {
+			in[f.piece] = true
+		}
 		for pc := d.addr + 1; pc < d.end; pc++ {
 			regions[pc] = true
 		}
@@ -71,7 +74,7 @@ func JumpToDetours(ds []*Detour) {
 	}
 	drain(func(pc uintptr) bool {
 		slot, _ := slots.find(pc)
-		return regions[pc] || in[slot]
+		return regions[pc] || in[slot] || in[pieceOf(pc)]
 	})
 	var jump [jumpSize]byte
 	for range 2 { // see writeText
@@ -141,6 +144,9 @@ func FreeDetours(ds []*Detour) {
 	drain(func(pc uintptr) bool { return in[pieceOf(pc)] != nil })
 	for _, d := range ds {
 		d.pool.release(d.piece)
+		if d.point.follower == d {
+			d.point.follower = nil
+		}
 	}
 }
 

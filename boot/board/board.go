@@ -76,8 +76,8 @@ func init() {
 	goruntime.HookThrow = func(hook func(string)) { goos.Throw = hook }
 	goruntime.Callers = goos.Callers
 	goruntime.Returns = goos.Returns
-	goruntime.HookReturns = func(trampoline uintptr, real func(g, distance uintptr) uintptr, exit func(g uintptr)) {
-		goos.Return, goos.NoReturn = real, exit
+	goruntime.HookReturns = func(trampoline uintptr, real func(g, distance uintptr) uintptr, unwound func(g, distance uintptr)) {
+		goos.Return, goos.NoReturn = real, unwound
 		goos.Trampoline = trampoline
 	}
 	goruntime.Goid = goos.Goid

@@ -219,6 +219,12 @@ var edits = []edit{
 		file: "runtime/proc.go",
 		why:  "a goroutine that ends leaves functions that never return",
 		old:  "func gdestroy(gp *g) {\n",
-		new:  "func gdestroy(gp *g) {\n\tif gp.barereturns != 0 {\n\t\tbarenoreturn(gp)\n\t}\n",
+		new:  "func gdestroy(gp *g) {\n\tif gp.barereturns != 0 {\n\t\tbarenoreturn(gp, gp.stack.hi)\n\t}\n",
+	},
+	{
+		file: "runtime/panic.go",
+		why:  "a panic that is recovered leaves functions that never return",
+		old:  "\t// branch directly to the deferreturn\n",
+		new:  "\tif gp.barereturns != 0 {\n\t\tbarenoreturn(gp, sp)\n\t}\n\t// branch directly to the deferreturn\n",
 	},
 }

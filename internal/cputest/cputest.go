@@ -32,3 +32,9 @@ func CopyWords(dst, src *uint64, n int)
 
 // Undefined executes UD2, which takes 2 bytes, and returns AX.
 func Undefined() int
+
+// TailCall returns x+1, by a jump to TailTarget.
+func TailCall(x int) int
+
+// TailTarget returns x+1.
+func TailTarget(x int) int

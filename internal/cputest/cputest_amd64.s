@@ -141,3 +141,15 @@ TEXT ·CopyWords(SB),NOSPLIT,$0-24
 	REP
 	MOVSQ
 	RET
+
+// func TailCall(x int) int
+TEXT ·TailCall(SB),NOSPLIT|NOFRAME,$0-16
+	NOP
+	JMP	·TailTarget(SB)
+
+// func TailTarget(x int) int
+TEXT ·TailTarget(SB),NOSPLIT|NOFRAME,$0-16
+	MOVQ	x+0(FP), AX
+	INCQ	AX
+	MOVQ	AX, ret+8(FP)
+	RET

@@ -136,10 +136,10 @@ func barereturn(gp *g, slot uintptr) uintptr {
 	return goos.Return(uintptr(unsafe.Pointer(gp)), gp.stack.hi-slot)
 }
 
-// barenoreturn is called when gp ends with replaced return addresses.
-func barenoreturn(gp *g) {
-	goos.NoReturn(uintptr(unsafe.Pointer(gp)))
-	gp.barereturns = 0
+// barenoreturn is called when gp's calls below sp never return: a panic has been recovered
+// above them, or gp ends.
+func barenoreturn(gp *g, sp uintptr) {
+	goos.NoReturn(uintptr(unsafe.Pointer(gp)), gp.stack.hi-sp)
 }
 
 //go:linkname bareReturns runtime/goos.Returns

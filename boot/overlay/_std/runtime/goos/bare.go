@@ -85,11 +85,12 @@ var Throw func(reason string)
 
 // Return probes. Trampoline, when not 0, is what replaces return addresses; Return is then
 // called for the one that is replaced in gp's stack at a distance from the stack's high end;
-// NoReturn when gp ends and what Returns points to is not 0. They must not allocate.
+// NoReturn when the calls further than distance from there never return, because gp ends or a
+// panic has been recovered above them. They must not allocate.
 var (
 	Trampoline uintptr
 	Return     func(gp, distance uintptr) uintptr
-	NoReturn   func(gp uintptr)
+	NoReturn   func(gp, distance uintptr)
 )
 
 // Returns returns where gp has a word for return probes: 0 in a new goroutine.
