@@ -26,15 +26,16 @@ METAL := ./arch/amd64 ./boot/board ./kprobes ./symtab ./trap
 .PHONY: run debug kernel test test-host test-metal lint bench clean qemu objdump
 
 run: qemu kernel
-	@REBOOT=1 scripts/qemu.sh $(KERNEL)
+	@INITRD=$${INITRD:-$(KERNEL)} REBOOT=1 scripts/qemu.sh $(KERNEL)
 
 debug: qemu kernel
 	@echo 'gdb -ex "target remote :1234" -ex "hbreak main.main" $(KERNEL)'
-	@QEMUFLAGS="$(QEMUFLAGS) -s -S" REBOOT=1 scripts/qemu.sh $(KERNEL)
+	@QEMUFLAGS="$(QEMUFLAGS) -s -S" INITRD=$${INITRD:-$(KERNEL)} REBOOT=1 scripts/qemu.sh $(KERNEL)
 
-# The go command knows whether there is anything to do.
+# The go command knows whether there is anything to do. The image is its own boot module, for
+# its debugging information, which is read faster if it is not compressed.
 kernel:
-	@scripts/metal.sh build -o $(KERNEL) ./kernel
+	@LDFLAGS=-compressdwarf=false scripts/metal.sh build -o $(KERNEL) ./kernel
 
 test: lint test-host test-metal
 

@@ -49,6 +49,10 @@ var (
 	// or gsignal the M's current goroutine, 0 if there is none.
 	Goid func(g uintptr) uint64
 
+	// StartPC returns the entry of the function that this goroutine began with, 0
+	// if there is none.
+	StartPC func(g uintptr) uintptr
+
 	// Sigpanic prepares g, interrupted at pc with stack pointer sp, to panic
 	// as after a Unix signal: it returns where and with which stack pointer
 	// to continue. newpc is 0 if g cannot panic there: it runs the runtime's

@@ -1,136 +1,150 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
+	"os"
 	"strings"
 
-	"golang.org/x/term"
+	"tamaprobe/boot/board"
+	"tamaprobe/kernel/shell"
+	"tamaprobe/kprobes/tracer"
 )
 
-// A console reads commands from a terminal and executes them.
+// A console executes what is typed.
 type console struct {
-	*term.Terminal
-	probes probes
+	*shell.Shell
+	tracer  *tracer.Tracer
+	printer printer
 }
 
-// A command's run gets the words behind its name. What it returns is printed as
-// one line.
+// A command's run gets the words behind its name; whole gets the line instead.
 type command struct {
 	name, args, help string
-	run              func(c *console, args []string) error
+	run              func(c *console, x *shell.Context, args []string) error
+	whole            func(c *console, x *shell.Context, line string) error
+	match            func(first string) bool
+	complete         func(c *console, words []string, word string) []string
+	text             string
+	examples         []string
 }
 
-// commands is set at initialization: help refers to it.
-var commands []command
+// groups are the commands by what they are for, in the order of help.
+var groups = []struct {
+	name     string
+	commands []command
+}{
+	{"events", eventCommands},
+	{"traces", traceCommands},
+	{"sums", sumCommands},
+	{"probes", probeCommands},
+	{"the image", imageCommands},
+	{"the machine", machineCommands},
+}
 
-func init() {
-	commands = []command{
-		{"help", "", "list the commands", (*console).help},
-		{"uname", "", "what runs here, and on what", (*console).uname},
-		{"funcs", "[GLOB]", "list functions", (*console).funcs},
-		{"dis", "[-d] SYMBOL|ADDR", "disassemble a function; marks what is probed, -d shows detours", (*console).dis},
-		{"p", "SYMBOL[+OFF]|ADDR", "probe an instruction, print every hit", (*console).probe},
-		{"r", "SYMBOL", "probe a function's returns: caller, duration, results", (*console).probeReturn},
-		{"jp", "[SYMBOL]", "print the arguments of every call, by a mirror function; list those", (*console).mirrored},
-		{"list", "", "list the probes", (*console).list},
-		{"enable", "N|SYMBOL[+OFF]|ADDR", "let probes be hit again", (*console).enable},
-		{"disable", "N|SYMBOL[+OFF]|ADDR", "let probes stay, but not be hit", (*console).disable},
-		{"enabled", "[0|1]", "whether probes are armed at all", (*console).enabled},
-		{"optimization", "[0|1|-v]", "whether probes are optimized; which are not, and why", (*console).optimization},
-		{"blacklist", "", "functions that cannot be probed, and why", (*console).blacklist},
-		{"-", "N|SYMBOL[+OFF]", "remove probes, by number or place", (*console).remove},
-		{"run", "[WORKLOAD [N]]", "run a workload N times; list the workloads", (*console).runWorkload},
-		{"peek", "ADDR|SYMBOL [LEN]", "show memory", (*console).peek},
-		{"poweroff", "", "end the machine", (*console).poweroff},
-		{"reboot", "", "reset the machine", (*console).reboot},
+func newConsole(rw io.ReadWriter, t *tracer.Tracer) *console {
+	plain := os.Getenv("CONSOLE") == "plain"
+	c := &console{Shell: shell.New(rw, shell.Options{Plain: plain, Colour: !plain}), tracer: t}
+	for _, g := range groups {
+		for _, cmd := range g.commands {
+			c.Add(c.command(g.name, cmd))
+		}
 	}
-}
-
-// errUsage makes the console print a command's usage.
-var errUsage = errors.New("usage")
-
-func newConsole(rw io.ReadWriter) *console {
-	c := &console{Terminal: term.NewTerminal(keys{rw}, "> ")}
-	c.probes.out = c
+	c.AddTopics(topics...)
 	return c
 }
 
-// keys makes ^C clear the line, and ^D do nothing: for x/term both end the input.
-type keys struct{ io.ReadWriter }
-
-func (k keys) Read(b []byte) (int, error) {
-	const ctrlC, ctrlD, ctrlU = 3, 4, 21
-	n, err := k.ReadWriter.Read(b)
-	for i := range b[:n] {
-		switch b[i] {
-		case ctrlC:
-			b[i] = ctrlU
-		case ctrlD:
-			b[i] = 0
-		}
+// command is a command as the shell takes it.
+func (c *console) command(group string, cmd command) *shell.Command {
+	s := &shell.Command{
+		Name: cmd.name, Match: cmd.match, Group: group, Args: cmd.args, Help: cmd.help, Text: cmd.text, Examples: cmd.examples,
+		Run: func(x *shell.Context, line string) error {
+			if cmd.whole != nil {
+				return cmd.whole(c, x, line)
+			}
+			return cmd.run(c, x, x.Args())
+		},
 	}
-	return n, err
+	if cmd.complete != nil {
+		s.Complete = func(words []string, word string) []string { return cmd.complete(c, words, word) }
+	}
+	return s
 }
 
-func (c *console) printf(format string, args ...any) {
-	fmt.Fprintf(c, format, args...)
+// prefixed recognizes a command with a name behind a colon.
+func prefixed(name string) func(first string) bool {
+	return func(first string) bool { return strings.HasPrefix(first, name+":") }
 }
 
-// serve executes commands for good.
-func (c *console) serve() {
-	for {
-		line, err := c.ReadLine()
-		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
-			c.printf("console: %v\n", err)
-			continue
+// Printf prints to the console, not as a command's output.
+func (c *console) Printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
+
+// boot executes an option of the kernel command line.
+func (c *console) boot(option string) {
+	name, value, _ := strings.Cut(option, "=")
+	switch {
+	case name == "kprobe_event":
+		for _, line := range tracer.SplitBootOption(value) {
+			c.Execute(line)
 		}
-		c.execute(line)
+	case option == "tp_printk":
+		c.Execute("tp_printk 1")
+	default:
+		fmt.Fprintf(c, "tamaprobe: unknown option %q on the kernel command line\n", option)
 	}
 }
 
-// execute executes a line. Whatever happens, the console goes on.
-func (c *console) execute(line string) {
-	words := strings.Fields(line)
-	if len(words) == 0 {
-		return
+// noArgs is for commands that take none.
+func noArgs(run func(c *console, x *shell.Context) error) func(*console, *shell.Context, []string) error {
+	return func(c *console, x *shell.Context, args []string) error {
+		if len(args) != 0 {
+			return shell.ErrUsage
+		}
+		return run(c, x)
 	}
-	defer func() {
-		if e := recover(); e != nil {
-			c.printf("%s: panic: %v\n%s", words[0], e, debug.Stack())
-		}
-	}()
-	for _, cmd := range commands {
-		if cmd.name != words[0] {
-			continue
-		}
-		err := cmd.run(c, words[1:])
-		if err == errUsage {
-			c.printf("usage: %s\n", strings.TrimSpace(cmd.name+" "+cmd.args))
-		} else if err != nil {
-			c.printf("%v\n", err)
-		}
-		return
-	}
-	c.printf("%s: no such command; help lists them\n", words[0])
 }
 
-func (c *console) help(args []string) error {
-	if len(args) != 0 {
-		return errUsage
+// knob shows something that is on or off, or sets it.
+func knob(get func(*console) bool, set func(*console, bool)) func(*console, *shell.Context, []string) error {
+	return func(c *console, x *shell.Context, args []string) error {
+		switch {
+		case len(args) == 0:
+			n := 0
+			if get(c) {
+				n = 1
+			}
+			x.Printf("%d\n", n)
+		case len(args) == 1 && (args[0] == "0" || args[0] == "1"):
+			set(c, args[0] == "1")
+		default:
+			return shell.ErrUsage
+		}
+		return nil
 	}
-	var b strings.Builder
-	for _, cmd := range commands {
-		fmt.Fprintf(&b, "%-30s %s\n", strings.TrimSpace(cmd.name+" "+cmd.args), cmd.help)
-	}
-	c.printf("%s", b.String())
+}
+
+var machineCommands = []command{
+	{name: "run", args: "[WORKLOAD [N] [&]]", help: "run a workload N times, with & in the background; list the workloads",
+		run: (*console).runWorkload, complete: completeWorkloads,
+		examples: []string{"run sort 100", "run json 10000 &"}},
+	{name: "uname", help: "what runs here, and on what", run: noArgs((*console).uname)},
+	{name: "peek", args: "ADDR|SYMBOL [LEN]", help: "show memory", run: (*console).peek, complete: completeSymbols},
+	{name: "poweroff", help: "end the machine", run: noArgs((*console).poweroff)},
+	{name: "reboot", help: "reset the machine", run: noArgs((*console).reboot)},
+}
+
+func (c *console) poweroff(*shell.Context) error {
+	os.Exit(0)
 	return nil
 }
 
-// A lineWriter collects lines and writes them to the terminal in pieces of some
-// size: the terminal redraws the prompt for every write.
+func (c *console) reboot(*shell.Context) error {
+	board.Reboot()
+	return nil
+}
+
+// A lineWriter collects lines and writes them in pieces of some size: the terminal redraws
+// the line that is edited for every write.
 type lineWriter struct {
 	w   io.Writer
 	buf []byte

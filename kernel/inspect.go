@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -12,7 +11,9 @@ import (
 	"tamaprobe/arch/amd64"
 	"tamaprobe/arch/amd64/inst"
 	"tamaprobe/boot/board"
+	"tamaprobe/kernel/shell"
 	"tamaprobe/kprobes"
+	"tamaprobe/kprobes/event"
 	"tamaprobe/symtab"
 )
 
@@ -42,36 +43,30 @@ func tamagoVersion() string {
 	return ""
 }
 
-func (c *console) uname(args []string) error {
-	if len(args) != 0 {
-		return errUsage
-	}
-	c.printf("Tamaprobe %s\nup %s, %d functions, command line %q\n", machine(), board.Uptime(), symtab.Len(), os.Args[1:])
+func (c *console) uname(x *shell.Context) error {
+	x.Printf("Tamaprobe %s\nup %s, %d functions, command line %q\n", machine(), board.Uptime(), symtab.Len(), os.Args[1:])
 	return nil
 }
 
-// matches reports whether a name matches a glob, in which * stands for slashes too.
-func matches(glob, name string) (bool, error) {
-	flat := strings.NewReplacer("/", "\x00")
-	return path.Match(flat.Replace(glob), flat.Replace(name))
+var imageCommands = []command{
+	{name: "funcs", args: "[GLOB]", help: "list functions: address, size, name", run: (*console).funcs, examples: []string{"funcs sort.*"}},
+	{name: "vars", args: "SYMBOL[+OFF]|ADDR", help: "list the Go variables that an event there can name", run: (*console).vars, complete: completeSymbols},
+	{name: "dis", args: "[-d] SYMBOL|ADDR", help: "disassemble a function; marks what is probed, -d shows detours", run: (*console).dis, complete: completeSymbols},
 }
 
-func (c *console) funcs(args []string) error {
+func (c *console) funcs(x *shell.Context, args []string) error {
 	glob := "*"
 	switch len(args) {
 	case 0:
 	case 1:
 		glob = args[0]
 	default:
-		return errUsage
+		return shell.ErrUsage
 	}
-	if _, err := matches(glob, ""); err != nil {
-		return fmt.Errorf("%s: %w", glob, err)
-	}
-	w := lineWriter{w: c}
+	w := lineWriter{w: x}
 	n := 0
 	for f := range symtab.All() {
-		if ok, _ := matches(glob, f.Name()); ok {
+		if event.MatchName(glob, f.Name()) {
 			w.printf("%016x %6d %s\n", f.Entry(), f.End()-f.Entry(), f.Name())
 			n++
 		}
@@ -115,20 +110,45 @@ func findFunc(s string) (symtab.Func, error) {
 	return fns[0], nil
 }
 
-func (c *console) dis(args []string) error {
+// vars lists the variables of debugging information.
+func (c *console) vars(x *shell.Context, args []string) error {
+	if len(args) != 1 {
+		return shell.ErrUsage
+	}
+	lines, err := c.tracer.Variables(args[0])
+	if err != nil {
+		return err
+	}
+	w := lineWriter{w: x}
+	for _, line := range lines {
+		w.printf("%s\n", line)
+	}
+	w.flush()
+	return nil
+}
+
+// sourceLine returns where the source is of the code at pc.
+func sourceLine(pc uintptr) (file string, line int) {
+	if fn := runtime.FuncForPC(pc); fn != nil {
+		return fn.FileLine(pc)
+	}
+	return "", 0
+}
+
+func (c *console) dis(x *shell.Context, args []string) error {
 	detours := len(args) > 0 && args[0] == "-d"
 	if detours {
 		args = args[1:]
 	}
 	if len(args) != 1 {
-		return errUsage
+		return shell.ErrUsage
 	}
 	f, err := findFunc(args[0])
 	if err != nil {
 		return err
 	}
-	probed := c.probes.at()
-	w := lineWriter{w: c}
+	probed := c.probed()
+	w := lineWriter{w: x}
 	w.printf("%s:\n", f.Name())
 	replaced := f.Entry() // the end of what has been shown as it is now
 	for pc := f.Entry(); pc < f.End(); {
@@ -142,9 +162,12 @@ func (c *console) dis(args []string) error {
 		}
 		names := make([]string, len(probed[pc]))
 		for i, e := range probed[pc] {
-			names[i] = e.name()
+			names[i] = e.event.Definition.Event
 		}
-		w.printf("%4s %016x +%-4x %-30s %s\n", strings.Join(names, ","), pc, pc-f.Entry(), fmt.Sprintf("% x", code[:n]), inst.Text(code, uint64(pc), symtab.Symname))
+		if len(names) > 0 {
+			w.printf("%s:\n", strings.Join(names, ", "))
+		}
+		w.printf("%4s %016x +%-4x %-30s %s\n", "", pc, pc-f.Entry(), fmt.Sprintf("% x", code[:n]), inst.Text(code, uint64(pc), symtab.Symname))
 		if now := memory(pc, inst.MaxLen); now[0] != code[0] && pc >= replaced {
 			replaced = pc + disLine(&w, "now", pc, now)
 		}
@@ -158,7 +181,7 @@ func (c *console) dis(args []string) error {
 }
 
 // disDetour disassembles the code that an optimized probe's jump leads to.
-func disDetour(w *lineWriter, e *printed) {
+func disDetour(w *lineWriter, e probe) {
 	lo, hi, ok := kprobes.Detour(e.Kprobe)
 	if !ok {
 		if err := kprobes.Unoptimizable(e.Kprobe); err != nil {
@@ -204,10 +227,10 @@ func isPadding(pc, end uintptr) bool {
 	return true
 }
 
-func (c *console) peek(args []string) error {
+func (c *console) peek(x *shell.Context, args []string) error {
 	const limit = 4096
 	if len(args) < 1 || len(args) > 2 {
-		return errUsage
+		return shell.ErrUsage
 	}
 	var addr, n uint64 = 0, 64
 	if isNumber(args[0]) {
@@ -231,7 +254,7 @@ func (c *console) peek(args []string) error {
 	if n == 0 || n > limit {
 		return fmt.Errorf("%d: the length must be 1 to %d", n, limit)
 	}
-	w := lineWriter{w: c}
+	w := lineWriter{w: x}
 	defer w.flush()
 	for off := uint64(0); off < n; off += 16 {
 		var hex, text strings.Builder
@@ -252,21 +275,5 @@ func (c *console) peek(args []string) error {
 		}
 		w.printf("%016x %-49s %s\n", addr+off, hex.String(), text.String())
 	}
-	return nil
-}
-
-func (c *console) poweroff(args []string) error {
-	if len(args) != 0 {
-		return errUsage
-	}
-	os.Exit(0)
-	return nil
-}
-
-func (c *console) reboot(args []string) error {
-	if len(args) != 0 {
-		return errUsage
-	}
-	board.Reboot()
 	return nil
 }

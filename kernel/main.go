@@ -3,13 +3,18 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
 
 	"tamaprobe/arch/amd64"
 	"tamaprobe/boot/board"
+	"tamaprobe/kprobes"
+	"tamaprobe/kprobes/tracer"
 	"tamaprobe/trap"
 )
 
@@ -22,15 +27,46 @@ func main() {
 		fmt.Fprintln(os.Stderr, "tamaprobe:", err)
 		os.Exit(1)
 	}
+	t, err := tracer.New(tracer.Config{
+		Now:       board.Nanotime,
+		Image:     image(),
+		MemoryEnd: memoryEnd(),
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tamaprobe:", err)
+		os.Exit(1)
+	}
+	c := newConsole(board.Console(), t)
+	kprobes.Log = func(line string) { fmt.Fprintln(c, line) }
+	c.Printf("Tamaprobe: %s\nType help for help.\n", machine())
 	for _, option := range os.Args[1:] {
-		switch option {
-		case "nmi=report":
+		if option == "nmi=report" {
 			amd64.ReportNMI(true)
-		default:
-			fmt.Fprintf(os.Stderr, "tamaprobe: unknown option %q on the kernel command line\n", option)
+		} else {
+			c.boot(option)
 		}
 	}
-	c := newConsole(board.Console())
-	c.printf("Tamaprobe: %s\nType help for help.\n", machine())
-	c.serve()
+	c.Serve(context.Background())
+}
+
+// image is the ELF file of this image, if the boot loader was given it as a module.
+func image() io.ReaderAt {
+	for _, m := range board.Info().Modules {
+		if bytes.HasPrefix(m.Data, []byte("\x7fELF")) {
+			return bytes.NewReader(m.Data)
+		}
+	}
+	return nil
+}
+
+// memoryEnd is the end of the RAM that holds the image.
+func memoryEnd() uintptr {
+	start, end := runtime.MemRegion()
+	for _, m := range board.Info().Memory {
+		const ram = 1
+		if m.Type == ram && m.Start <= start && start < m.Start+m.Size {
+			return uintptr(m.Start + m.Size)
+		}
+	}
+	return uintptr(end)
 }

@@ -3,80 +3,68 @@ package main
 import (
 	"fmt"
 
-	"tamaprobe/arch/amd64"
-	"tamaprobe/boot/board"
-	"tamaprobe/goruntime"
-	"tamaprobe/kprobes"
+	"tamaprobe/kernel/shell"
 )
 
 // A mirror is a function for the console's jprobes: of the same signature as the one
-// it mirrors, it records the arguments.
+// it mirrors, it records arguments.
 type mirror struct {
 	symbol string
-	help   string                    // the parameters that it shows
-	format string                    // of what it records
-	new    func(e *printed) (fn any) // makes the function, which records for e
+	help   string                                  // the parameters that it shows
+	args   string                                  // what it records, of the two words that record takes
+	new    func(record func(a, b uint64)) (fn any) // makes the function
 }
 
 var mirrors = []mirror{
-	{"main.fib", "n int", "n=%d", func(e *printed) any {
+	{"main.fib", "n int", "n=%ax:s64", func(record func(a, b uint64)) any {
 		return func(n int) int {
-			e.record(uint64(n))
+			record(uint64(n), 0)
 			return 0
 		}
 	}},
-	{"main.runSort", "i int", "i=%d", func(e *printed) any {
+	{"main.runSort", "i int", "i=%ax:s64", func(record func(a, b uint64)) any {
 		return func(i int) string {
-			e.record(uint64(i))
+			record(uint64(i), 0)
 			return ""
 		}
 	}},
-	{"crypto/sha256.Sum256", "data []byte", "len(data)=%d", func(e *printed) any {
+	{"crypto/sha256.Sum256", "data []byte", "length=%ax:s64", func(record func(a, b uint64)) any {
 		return func(data []byte) (sum [32]byte) {
-			e.record(uint64(len(data)))
+			record(uint64(len(data)), 0)
 			return sum
 		}
 	}},
-	{"encoding/json.Unmarshal", "data []byte, v any", "len(data)=%d data[0]=%q", func(e *printed) any {
+	{"encoding/json.Unmarshal", "data []byte, v any", "length=%ax:s64 first=%bx:char", func(record func(a, b uint64)) any {
 		return func(data []byte, v any) error {
 			var first byte
 			if len(data) > 0 {
 				first = data[0]
 			}
-			e.record(uint64(len(data)), uint64(first))
+			record(uint64(len(data)), uint64(first))
 			return nil
 		}
 	}},
 }
 
-// record records a call by its arguments. Handler context.
-func (e *printed) record(args ...uint64) {
-	r := record{event: e.number, goid: goruntime.Goid(goruntime.SystemG()), time: board.Nanotime()}
-	copy(r.args[:], args)
-	e.put(amd64.CPUNumber(), r)
-}
-
-// mirrored places a jprobe with one of the mirrors, or lists those.
-func (c *console) mirrored(args []string) error {
+// mirrored defines an event by one of the mirrors, or lists those.
+func (c *console) mirrored(x *shell.Context, args []string) error {
 	if len(args) > 1 {
-		return errUsage
+		return shell.ErrUsage
 	}
 	if len(args) == 0 {
 		for _, m := range mirrors {
-			c.printf("%s(%s)\n", m.symbol, m.help)
+			x.Printf("%s(%s)\n", m.symbol, m.help)
 		}
 		return nil
 	}
 	for _, m := range mirrors {
 		if m.symbol == args[0] {
-			return c.place(func(e *printed) error {
-				e.format, e.mirrored = m.format, m.symbol
-				j, err := kprobes.RegisterJprobe(m.symbol, m.new(e))
-				if err == nil {
-					e.Kprobe = &j.Kprobe
-				}
-				return err
-			})
+			e, err := c.tracer.DefineMirror("p:jprobes/ "+m.symbol+" "+m.args, m.new)
+			if err != nil {
+				return explained(err)
+			}
+			told(x, e)
+			return nil
 		}
 	}
 	return fmt.Errorf("%s: this kernel has no mirror function for it; jp lists those it has", args[0])

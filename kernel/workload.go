@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"tamaprobe/kernel/shell"
 )
 
 // A workload is something to probe. Each run returns a result that depends only on
@@ -106,17 +109,21 @@ func runMap(i int) string {
 	return fmt.Sprint(sum, len(m))
 }
 
-func (c *console) runWorkload(args []string) error {
+func (c *console) runWorkload(x *shell.Context, args []string) error {
 	if len(args) == 0 {
-		w := lineWriter{w: c}
+		w := lineWriter{w: x}
 		for _, l := range workloads {
 			w.printf("%-10s %s (%d runs)\n", l.name, l.help, l.n)
 		}
 		w.flush()
 		return nil
 	}
-	if len(args) > 2 {
-		return errUsage
+	background := args[len(args)-1] == "&"
+	if background {
+		args = args[:len(args)-1]
+	}
+	if len(args) < 1 || len(args) > 2 {
+		return shell.ErrUsage
 	}
 	i := slices.IndexFunc(workloads, func(l workload) bool { return l.name == args[0] })
 	if i < 0 {
@@ -134,12 +141,24 @@ func (c *console) runWorkload(args []string) error {
 		}
 		n = int(v)
 	}
+	if background {
+		go func() { fmt.Fprint(c, l.times(context.Background(), n)) }()
+		return nil
+	}
+	x.Printf("%s", l.times(x, n))
+	return nil
+}
+
+// times runs the workload n times, and says so.
+func (l *workload) times(ctx context.Context, n int) string {
 	var result string
 	start := time.Now()
 	for i := range n {
+		if ctx.Err() != nil {
+			return fmt.Sprintf("%s: stopped after %d runs\n", l.name, i)
+		}
 		result = l.run(i)
 	}
 	d := time.Since(start)
-	c.printf("%s: %d runs in %v, last result %s\n", l.name, n, d.Round(time.Microsecond), result)
-	return nil
+	return fmt.Sprintf("%s: %d runs in %v, last result %s\n", l.name, n, d.Round(time.Microsecond), result)
 }

@@ -120,3 +120,16 @@ func noReturn(g, distance uintptr) {
 		ri.call.Put()
 	}
 }
+
+// ReturnAddress returns the address that the function at whose entry r is returns to, also if a
+// return probe has replaced it. Handler context.
+func ReturnAddress(r *amd64.Regs) uintptr {
+	slot, distance, ok := amd64.ReturnSlot(r)
+	if !ok {
+		return 0
+	}
+	if addr := *slot; addr != trampolineAddr || addr == 0 {
+		return addr
+	}
+	return realReturn(r.G, distance)
+}

@@ -67,6 +67,9 @@ else
 	serial=(-monitor none -chardev stdio,id=com1,signal=off -serial chardev:com1)
 fi
 
+# Without a terminal the console writes plain text.
+[ -t 1 ] || append="$append CONSOLE=plain"
+
 args=(
 	-machine "${MACHINE:-q35}" -accel tcg -cpu "${CPU:-max}"
 	-smp "${SMP:-2}" -m "${MEM:-512M}"

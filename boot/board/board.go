@@ -81,6 +81,7 @@ func init() {
 		goos.Trampoline = trampoline
 	}
 	goruntime.Goid = goos.Goid
+	goruntime.StartPC = goos.StartPC
 	goruntime.Sigpanic = goos.Sigpanic
 	goruntime.Traceback = goos.Traceback
 	goruntime.Exit = exit

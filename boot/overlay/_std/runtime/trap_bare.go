@@ -20,16 +20,33 @@ func bareSystemG() uintptr { return uintptr(unsafe.Pointer(getg().m.g0)) }
 //go:linkname bareGoid runtime/goos.Goid
 //go:nosplit
 func bareGoid(p uintptr) uint64 {
+	if gp := baregoroutine(p); gp != nil {
+		return gp.goid
+	}
+	return 0
+}
+
+//go:linkname bareStartPC runtime/goos.StartPC
+//go:nosplit
+func bareStartPC(p uintptr) uintptr {
+	if gp := baregoroutine(p); gp != nil {
+		return gp.startpc
+	}
+	return 0
+}
+
+// baregoroutine is the goroutine that the g at p is or works for.
+//
+//go:nosplit
+func baregoroutine(p uintptr) *g {
 	gp := (*g)(unsafe.Pointer(p))
 	if gp == nil {
-		return 0
+		return nil
 	}
 	if mp := gp.m; mp != nil && (gp == mp.g0 || gp == mp.gsignal) {
-		if gp = mp.curg; gp == nil {
-			return 0
-		}
+		return mp.curg
 	}
-	return gp.goid
+	return gp
 }
 
 // bareSigpanic is what sigctxt.preparePanic does in a Unix signal handler, with

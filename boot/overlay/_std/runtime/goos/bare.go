@@ -64,6 +64,12 @@ func SystemG() uintptr
 //go:linkname Goid
 func Goid(gp uintptr) uint64
 
+// StartPC returns the entry of the function that this goroutine began with, 0 when
+// there is none.
+//
+//go:linkname StartPC
+func StartPC(gp uintptr) uintptr
+
 // Sigpanic prepares gp, interrupted at pc with stack pointer sp, for a run-time
 // panic as after the Unix signal sig with the given code and address. It
 // returns where and with which stack pointer to continue, 0 if gp cannot panic

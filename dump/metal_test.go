@@ -1,0 +1,5 @@
+//go:build metal
+
+package dump
+
+import _ "tamaprobe/boot/board"

@@ -1,0 +1,465 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"tamaprobe/arch/amd64"
+	"tamaprobe/kprobes"
+	"tamaprobe/kprobes/event"
+	"tamaprobe/kprobes/govars"
+	"tamaprobe/symtab"
+)
+
+// An Event is a definition with its probes. Its methods are goroutine context.
+type Event struct {
+	// Definition is what was defined, with the names that were made for it.
+	Definition *event.Definition
+	// Notes are what whoever defined it should know, a line each.
+	Notes []string
+
+	tracer      *Tracer
+	points      []*point
+	aggregation aggregation // nil: hits are recorded
+	command     string      // of an aggregation: its verb, with options
+	made        bool        // the name was made, and may be changed
+	mirror      *kprobes.Jprobe
+	newMirror   func(record func(a, b uint64)) any
+	disabled    bool // guarded by Tracer.mu
+}
+
+// A point is one place of an event.
+type point struct {
+	event   *Event
+	id      uint32 // in records
+	addr    uintptr
+	program *event.Program
+	fields  []event.Field
+	tallies []tally
+
+	atEntry     bool
+	wantsCaller bool
+	floats      bool // what is fetched may be in SSE registers
+
+	kprobe    *kprobes.Kprobe
+	kretprobe *kprobes.Kretprobe
+}
+
+// maxActive is how many calls return probes follow at the same time if the definition does not
+// say: goroutines are many.
+const maxActive = 256
+
+// maxPoints bounds the functions that a pattern may match.
+const maxPoints = 10_000
+
+func (e *Event) isReturn() bool { return e.Definition.Kind == event.KindReturn }
+
+// Name returns the event's group and name.
+func (e *Event) Name() string { return e.Definition.Group + "/" + e.Definition.Event }
+
+// Define executes a line of the event language: it places an event's probes, and returns the event;
+// for a removal it returns none. A line that is refused changes nothing; the error is an
+// *event.Error if a part of the line is to blame.
+func (t *Tracer) Define(line string) (*Event, error) {
+	d, err := event.Parse(line, &target{Tracer: t})
+	switch {
+	case err != nil:
+		return nil, t.logged(err)
+	case d == nil:
+		return nil, nil // a comment
+	case d.Kind == event.KindRemove:
+		_, err := t.Remove(d.Group, d.Event)
+		return nil, t.logged(at(d, 1, err))
+	}
+	e := &Event{Definition: d, tracer: t, made: d.Event == ""}
+	return e, t.logged(t.add(e))
+}
+
+// DefineMirror places a jprobe: the mirror function, which new makes, is called with the arguments
+// of the function that the definition names, and passes two of them to record, which the definition has as %ax
+// and %bx. A definition that is refused changes nothing.
+func (t *Tracer) DefineMirror(line string, new func(record func(a, b uint64)) any) (*Event, error) {
+	d, err := event.Parse(line, &target{Tracer: t})
+	if err != nil {
+		return nil, err
+	}
+	e := &Event{Definition: d, tracer: t, made: d.Event == "", newMirror: new}
+	return e, t.add(e)
+}
+
+// at makes an error one about a column of a definition, if it is none already.
+func at(d *event.Definition, column int, err error) error {
+	var own *event.Error
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
+	errno := syscall.EINVAL
+	errors.As(err, &errno)
+	return &event.Error{Line: d.Line, Column: column, Message: err.Error(), Errno: errno}
+}
+
+// add places an event's probes.
+func (t *Tracer) add(e *Event) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := e.Definition
+	if err := t.name(e); err != nil {
+		return err
+	}
+	if err := e.place(); err != nil {
+		return at(d, d.Place.Column, err)
+	}
+	for _, p := range e.points {
+		t.next++
+		p.id = t.next
+		t.points[p.id] = p
+	}
+	if err := e.register(); err != nil {
+		for _, p := range e.points {
+			delete(t.points, p.id)
+		}
+		return at(d, d.Place.Column, err)
+	}
+	t.events = append(t.events, e)
+	return nil
+}
+
+// name gives an event a name that no other one has. mu is held.
+func (t *Tracer) name(e *Event) error {
+	d := e.Definition
+	name := d.EventName()
+	taken := func(name string) bool {
+		return slices.ContainsFunc(t.events, func(e *Event) bool {
+			return e.Definition.Group == d.Group && e.Definition.Event == name
+		})
+	}
+	if !e.made && taken(name) {
+		return &event.Error{Line: d.Line, Column: 1, Errno: syscall.EEXIST,
+			Message: fmt.Sprintf("Event %s/%s exists already: -:%s/%s removes it", d.Group, name, d.Group, name)}
+	}
+	free := name
+	for i := 1; taken(free); i++ {
+		suffix := fmt.Sprintf("_%d", i)
+		free = name[:min(len(name), 63-len(suffix))] + suffix
+	}
+	d.Event = free
+	return nil
+}
+
+// place finds the event's places and compiles what is fetched there.
+func (e *Event) place() error {
+	d, t := e.Definition, e.tracer
+	switch place := &d.Place; {
+	case place.Glob:
+		return e.placeGlob(place.Symbol)
+	case place.File != "":
+		if t.image == nil {
+			return t.noVars
+		}
+		pcs, err := t.image.Lines(place.File, place.Line)
+		if err != nil {
+			return err
+		}
+		for _, pc := range pcs {
+			if err := e.point(d, uintptr(pc), nil); err != nil {
+				return err
+			}
+		}
+		if len(pcs) > 1 {
+			e.note("%s:%d is code at %d places: all are probed", place.File, place.Line, len(pcs))
+		}
+		return nil
+	case place.Symbol == "":
+		return e.point(d, uintptr(place.Addr), nil)
+	}
+	fns := symtab.Lookup(d.Place.Symbol)
+	if len(fns) != 1 {
+		return fmt.Errorf("%s is the name of %d functions: name one by its address: %s", d.Place.Symbol, len(fns), entries(fns))
+	}
+	if err := e.point(d, fns[0].Entry()+uintptr(d.Place.Offset), nil); err != nil {
+		return err
+	}
+	if d.Place.Offset == 0 {
+		return e.placeInlined(d.Place.Symbol)
+	}
+	return nil
+}
+
+func entries(fns []symtab.Func) string {
+	var list []string
+	for _, fn := range fns {
+		list = append(list, fmt.Sprintf("%#x", fn.Entry()))
+	}
+	return strings.Join(list, ", ")
+}
+
+// placeGlob finds the functions that match a pattern.
+func (e *Event) placeGlob(pattern string) error {
+	for fn := range symtab.All() {
+		if !event.MatchName(pattern, fn.Name()) || fn.IsWrapper() {
+			continue
+		}
+		if len(e.points) == maxPoints {
+			return fmt.Errorf("the pattern matches more than %d functions", maxPoints)
+		}
+		d := *e.Definition
+		d.Place = event.Place{Symbol: fn.Name(), Column: e.Definition.Place.Column}
+		if err := e.point(&d, fn.Entry(), nil); err != nil {
+			return err
+		}
+	}
+	if len(e.points) == 0 {
+		return fmt.Errorf("no function matches %s: funcs PATTERN lists those that do", pattern)
+	}
+	return nil
+}
+
+// placeInlined notes a function's inlined copies, and finds their places if the definition asks for
+// that.
+func (e *Event) placeInlined(name string) error {
+	d, t := e.Definition, e.tracer
+	if t.image == nil {
+		if d.Inlined {
+			return t.noVars
+		}
+		return nil
+	}
+	copies, err := t.image.InlinedCopies(name)
+	if err != nil || len(copies) == 0 {
+		return err
+	}
+	switch {
+	case e.isReturn():
+		if d.Inlined {
+			return errors.New("an inlined copy does not return: without -inline only calls of the function are probed")
+		}
+		e.note("%s is inlined at %s, whose returns are not seen", name, places(len(copies)))
+		return nil
+	case !d.Inlined:
+		e.note("%s is inlined at %s that this does not probe: p -inline %s probes them as well", name, places(len(copies)), name)
+		return nil
+	}
+	for i := range copies {
+		if err := e.point(d, uintptr(copies[i].PC), &copies[i]); err != nil {
+			e.note("the copy in %s (%s:%d): %v", copies[i].Caller, copies[i].File, copies[i].Line, err)
+		}
+	}
+	return nil
+}
+
+func places(n int) string {
+	if n == 1 {
+		return "1 place"
+	}
+	return fmt.Sprintf("%d places", n)
+}
+
+func (e *Event) note(format string, args ...any) {
+	e.Notes = append(e.Notes, fmt.Sprintf(format, args...))
+}
+
+// point adds a place.
+func (e *Event) point(d *event.Definition, addr uintptr, inlined *govars.Copy) error {
+	t := &target{Tracer: e.tracer, pc: uint64(addr), ret: e.isReturn(), copy: inlined}
+	program, err := event.Compile(d, t)
+	if err != nil {
+		return err
+	}
+	p := &point{event: e, addr: addr, program: program, fields: program.Fields(), floats: t.floats,
+		tallies: make([]tally, amd64.CPULimit())}
+	fn, ok := symtab.Find(addr)
+	p.atEntry = ok && fn.Entry() == addr && inlined == nil
+	for i := range d.Args {
+		for f := &d.Args[i].Fetch; f != nil; f = f.Of {
+			p.wantsCaller = p.wantsCaller || f.Op == event.FetchCaller
+		}
+	}
+	if !e.isReturn() {
+		p.kprobe = &kprobes.Kprobe{Addr: addr, PreHandler: p.hit}
+	} else {
+		p.kretprobe = &kprobes.Kretprobe{Kprobe: kprobes.Kprobe{Addr: addr}, Handler: p.returned, MaxActive: d.MaxActive}
+		if d.MaxActive == 0 {
+			p.kretprobe.MaxActive = maxActive
+		}
+		if e.measures() {
+			p.kretprobe.EntryHandler, p.kretprobe.DataSize = p.entered, 8
+		}
+		p.kprobe = &p.kretprobe.Kprobe
+	}
+	if e.aggregation != nil {
+		if err := e.check(p); err != nil {
+			return err
+		}
+	}
+	e.points = append(e.points, p)
+	return nil
+}
+
+// measures reports whether the event needs the time that calls take.
+func (e *Event) measures() bool {
+	if e.aggregation != nil {
+		return e.aggregation.measures()
+	}
+	return true // trace lines and dumps show it
+}
+
+// register registers the event's probes: of a pattern or with inlined copies those that can be.
+func (e *Event) register() error {
+	several := len(e.points) > 1
+	err := e.registerAll(e.points)
+	if err == nil || !several {
+		return err
+	}
+	var kept []*point
+	refused := 0
+	for _, p := range e.points {
+		if err := e.registerAll([]*point{p}); err != nil {
+			refused++
+			if refused <= 3 {
+				e.note("not probed: %v", err)
+			}
+			continue
+		}
+		kept = append(kept, p)
+	}
+	if len(kept) == 0 {
+		return err
+	}
+	if refused > 3 {
+		e.note("not probed: %d more", refused-3)
+	}
+	e.points = kept
+	return nil
+}
+
+func (e *Event) registerAll(points []*point) error {
+	if e.newMirror != nil {
+		p := points[0]
+		j, err := kprobes.RegisterJprobe(e.Definition.Place.Symbol, e.newMirror(p.mirrored))
+		if err == nil {
+			e.mirror, p.kprobe = j, &j.Kprobe
+		}
+		return err
+	}
+	if e.isReturn() {
+		rps := make([]*kprobes.Kretprobe, len(points))
+		for i, p := range points {
+			rps[i] = p.kretprobe
+		}
+		return kprobes.RegisterKretprobes(rps)
+	}
+	return kprobes.RegisterAll(e.kprobes(points))
+}
+
+func (e *Event) kprobes(points []*point) []*kprobes.Kprobe {
+	ps := make([]*kprobes.Kprobe, len(points))
+	for i, p := range points {
+		ps[i] = p.kprobe
+	}
+	return ps
+}
+
+// unregister takes the event's probes away.
+func (e *Event) unregister() error {
+	switch {
+	case e.mirror != nil:
+		return kprobes.UnregisterJprobe(e.mirror)
+	case e.isReturn():
+		rps := make([]*kprobes.Kretprobe, len(e.points))
+		for i, p := range e.points {
+			rps[i] = p.kretprobe
+		}
+		return kprobes.UnregisterKretprobes(rps)
+	}
+	return kprobes.UnregisterAll(e.kprobes(e.points))
+}
+
+// Find returns the events that a name means: NAME, GROUP/NAME, GROUP/, or a pattern of these.
+func (t *Tracer) Find(name string) ([]*Event, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.find(name)
+}
+
+func (t *Tracer) find(name string) (found []*Event, err error) {
+	group, short, both := strings.Cut(name, "/")
+	if !both {
+		group, short = "", name
+	}
+	for _, e := range t.events {
+		ok := event.Glob(short, e.Definition.Event)
+		inGroup := event.Glob(group, e.Definition.Group)
+		if (ok || both && short == "") && (inGroup || group == "") {
+			found = append(found, e)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: no such event; events lists them: %w", name, syscall.ENOENT)
+	}
+	return found, nil
+}
+
+// Events returns all events, in the order in which they were defined.
+func (t *Tracer) Events() []*Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.events)
+}
+
+// Remove removes the events of a group, "" for any, with a name, "" for all. What they recorded
+// stays in the buffer.
+func (t *Tracer) Remove(group, name string) ([]*Event, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var gone []*Event
+	for _, e := range t.events {
+		if (group == "" || e.Definition.Group == group) && (name == "" || e.Definition.Event == name) {
+			gone = append(gone, e)
+		}
+	}
+	if len(gone) == 0 {
+		if name == "" {
+			return nil, fmt.Errorf("there is no event in group %s; events lists them: %w", group, syscall.ENOENT)
+		}
+		return nil, fmt.Errorf("event %s doesn't exist; events lists those there are: %w", strings.TrimPrefix(group+"/"+name, "/"), syscall.ENOENT)
+	}
+	return gone, t.remove(gone)
+}
+
+// RemoveEvents removes events.
+func (t *Tracer) RemoveEvents(es []*Event) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.remove(es)
+}
+
+func (t *Tracer) remove(es []*Event) error {
+	var errs []error
+	for _, e := range es {
+		errs = append(errs, e.unregister())
+		t.events = slices.DeleteFunc(t.events, func(other *Event) bool { return other == e })
+	}
+	return errors.Join(errs...)
+}
+
+// SetDisabled disables an event, or enables it again.
+func (e *Event) SetDisabled(disabled bool) error {
+	e.tracer.mu.Lock()
+	defer e.tracer.mu.Unlock()
+	change := kprobes.Enable
+	if disabled {
+		change = kprobes.Disable
+	}
+	var errs []error
+	for _, p := range e.points {
+		errs = append(errs, change(p.kprobe))
+	}
+	e.disabled = disabled
+	return errors.Join(errs...)
+}
+
+// Kprobes returns the event's probes.
+func (e *Event) Kprobes() []*kprobes.Kprobe { return e.kprobes(e.points) }
