@@ -38,6 +38,7 @@ var groups = []struct {
 	{"traces", traceCommands},
 	{"sums", sumCommands},
 	{"probes", probeCommands},
+	{"tracefs", tracefsCommands},
 	{"the image", imageCommands},
 	{"the machine", machineCommands},
 }

@@ -3,10 +3,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -29,8 +27,8 @@ func main() {
 	}
 	t, err := tracer.New(tracer.Config{
 		Now:       board.Nanotime,
-		Image:     image(),
-		MemoryEnd: memoryEnd(),
+		Image:     board.Image(),
+		MemoryEnd: board.MemoryEnd(),
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tamaprobe:", err)
@@ -47,26 +45,4 @@ func main() {
 		}
 	}
 	c.Serve(context.Background())
-}
-
-// image is the ELF file of this image, if the boot loader was given it as a module.
-func image() io.ReaderAt {
-	for _, m := range board.Info().Modules {
-		if bytes.HasPrefix(m.Data, []byte("\x7fELF")) {
-			return bytes.NewReader(m.Data)
-		}
-	}
-	return nil
-}
-
-// memoryEnd is the end of the RAM that holds the image.
-func memoryEnd() uintptr {
-	start, end := runtime.MemRegion()
-	for _, m := range board.Info().Memory {
-		const ram = 1
-		if m.Type == ram && m.Start <= start && start < m.Start+m.Size {
-			return uintptr(m.Start + m.Size)
-		}
-	}
-	return uintptr(end)
 }

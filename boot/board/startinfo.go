@@ -1,6 +1,9 @@
 package board
 
 import (
+	"bytes"
+	"io"
+	"runtime"
 	"runtime/goos"
 	"unsafe"
 )
@@ -32,6 +35,29 @@ var info StartInfo
 
 // Info returns what the boot loader said.
 func Info() *StartInfo { return &info }
+
+// Image is the first boot module that is an ELF file: the image that runs, if it was loaded
+// with itself as module, as make run does. nil if there is none.
+func Image() io.ReaderAt {
+	for _, m := range info.Modules {
+		if bytes.HasPrefix(m.Data, []byte("\x7fELF")) {
+			return bytes.NewReader(m.Data)
+		}
+	}
+	return nil
+}
+
+// MemoryEnd is the end of the RAM that holds the running image.
+func MemoryEnd() uintptr {
+	const ram = 1
+	start, end := runtime.MemRegion()
+	for _, m := range info.Memory {
+		if m.Type == ram && m.Start <= start && start < m.Start+m.Size {
+			return uintptr(m.Start + m.Size)
+		}
+	}
+	return uintptr(end)
+}
 
 // The layouts of version 1.
 type (

@@ -289,6 +289,7 @@ type stacks struct{ stacks *aggregate.Stacks }
 
 func (a *stacks) add(c *cpu, p *point, r *amd64.Regs, _ []byte, _ uint64) {
 	n := goruntime.Callers(uintptr(r.PC), uintptr(r.SP), r.G, c.pcs[:])
+	c.pcs[0] = uintptr(r.PC) // Callers gives the address behind it, as for a call
 	a.stacks.Add(c.hit.CPU, c.pcs[:n])
 }
 

@@ -122,6 +122,9 @@ func (t *Tracer) DumpEvents() []dump.Event {
 			Place:     Place(uintptr(r.PC)),
 			Stack:     []uint64{r.PC},
 		}
+		if len(p.event.points) > 1 {
+			e.Name = symbol(p.addr) // says more than the name of them all
+		}
 		if p.event.isReturn() {
 			e.Duration = p.duration(r)
 		}
