@@ -29,6 +29,7 @@ var workloads = []workload{
 	{"json", "encode and decode a structure", 100, runJSON},
 	{"pingpong", "1000 messages between two goroutines", 10, runPingPong},
 	{"map", "fill and empty a map", 10, runMap},
+	{"serve", "answer 100 requests", 10, runServe},
 }
 
 //go:noinline

@@ -25,7 +25,7 @@ type Kretprobe struct {
 	Kprobe // where, and Flags; its handlers are the kretprobe's own
 
 	// Handler is called when the function returns, with r.PC the address that it
-	// returns to, r.SP as it will be there, and the results in r (see Regs.Arg).
+	// returns to (see ReturnsTo), r.SP as it will be there, and the results in r (see Regs.Arg).
 	Handler func(ri *KretprobeInstance, r *amd64.Regs)
 
 	// EntryHandler is called at the entry. If it returns true, this call is not

@@ -338,6 +338,7 @@ func TestKretprobeMaxActive(t *testing.T) {
 func TestKretprobeColocated(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		order := make([]int, 0, 20)
+		var to [3]uintptr
 		var rps []*Kretprobe
 		for i := range 3 {
 			rps = append(rps, &Kretprobe{Kprobe: Kprobe{Symbol: pkg + "probed"},
@@ -345,7 +346,10 @@ func TestKretprobeColocated(t *testing.T) {
 					order = append(order[:len(order):cap(order)], i)
 					return false
 				},
-				Handler: func(_ *KretprobeInstance, r *amd64.Regs) { order = append(order[:len(order):cap(order)], 10+i) }})
+				Handler: func(_ *KretprobeInstance, r *amd64.Regs) {
+					order = append(order[:len(order):cap(order)], 10+i)
+					to[i] = ReturnsTo(r)
+				}})
 		}
 		if err := RegisterKretprobes(rps); err != nil {
 			t.Fatal(err)
@@ -354,6 +358,11 @@ func TestKretprobeColocated(t *testing.T) {
 		WaitOptimizer()
 		if got := probed(1, 2); got != 5 || fmt.Sprint(order) != "[0 1 2 12 11 10]" {
 			t.Errorf("%d, order %v", got, order)
+		}
+		for i, pc := range to {
+			if fn, ok := symtab.Find(pc); !ok || !strings.Contains(fn.Name(), "TestKretprobeColocated") {
+				t.Errorf("%d returns to %#x", i, pc)
+			}
 		}
 		if err := UnregisterKretprobes(append(rps, &Kretprobe{})); !errors.Is(err, syscall.EINVAL) {
 			t.Errorf("one not registered: %v", err)

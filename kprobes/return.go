@@ -133,3 +133,12 @@ func ReturnAddress(r *amd64.Regs) uintptr {
 	}
 	return realReturn(r.G, distance)
 }
+
+// ReturnsTo returns the address that a function returns to, for the handler of one of its return
+// probes: r.PC, unless other return probes of the same call come first. Handler context.
+func ReturnsTo(r *amd64.Regs) uintptr {
+	if uintptr(r.PC) != trampolineAddr {
+		return uintptr(r.PC)
+	}
+	return realReturn(r.G, amd64.StackHi(r)-(uintptr(r.SP)-8))
+}

@@ -20,12 +20,23 @@ func Compile(d *Definition, t Target) (*Program, error) {
 	}
 	c.p.strings = slices.Sorted(slices.Values(t.StringTypes()))
 	for i := range d.Args {
+		c.entry = d.Kind == KindReturn && d.Args[i].Fetch.atEntry()
+		first := len(c.p.frame.slots)
 		n, err := c.arg(&d.Args[i])
+		if c.entry {
+			c.p.hasEntry = true
+			for j := first; j < len(c.p.frame.slots); j++ {
+				c.p.frame.slots[j].entry = true
+			}
+		}
 		if err != nil {
 			return nil, c.located(err, d.Args[i].Fetch.Column)
 		}
 		n.name = d.Args[i].Name
 		c.p.args = append(c.p.args, n)
+		if !d.Args[i].Hidden {
+			c.p.recorded = i + 1
+		}
 	}
 	if err := c.p.frame.layOut(); err != nil {
 		column := 1
@@ -49,6 +60,8 @@ type compiler struct {
 	d *Definition
 	t Target
 	p *Program
+
+	entry bool // the argument that is compiled is fetched at the entry of a return event
 }
 
 func (c *compiler) fail(column int, errno syscall.Errno, format string, args ...any) error {
@@ -95,10 +108,8 @@ func (c *compiler) arg(arg *Arg) (node, error) {
 	switch f.Op {
 	case FetchString:
 		return node{show: showConst, text: f.Name}, nil
-	case FetchVar:
-		v, err = c.t.Variable(c.d, f.Name)
-	case FetchResult:
-		v, err = c.t.Result(c.d, int(f.N))
+	case FetchVar, FetchResult:
+		v, err = c.goValue(f)
 	default:
 		if typ.Kind == TypeDefault {
 			typ = defaultType(f)
@@ -272,16 +283,40 @@ func address(ops []op) []op {
 	return ops
 }
 
+// goValue resolves a Go variable. At a return those are the results; what is none of them is fetched
+// at the entry.
+func (c *compiler) goValue(f *Fetch) (Value, error) {
+	if f.Op == FetchResult {
+		return c.t.Result(c.d, int(f.N))
+	}
+	v, err := c.t.Variable(c.d, f.Name)
+	entry, ok := c.t.(Entries)
+	if err == nil || !ok || c.d.Kind != KindReturn {
+		return v, err
+	}
+	v, errAtEntry := entry.EntryVariable(c.d, f.Name)
+	if errAtEntry != nil {
+		return v, fmt.Errorf("%w; at the entry: %v", err, errAtEntry)
+	}
+	c.entry = true
+	return v, nil
+}
+
+// atEntry reports whether a fetch of a return event is made at the entry: arguments are gone at
+// the return.
+func (f *Fetch) atEntry() bool {
+	for ; f != nil; f = f.Of {
+		if f.Op == FetchArg {
+			return true
+		}
+	}
+	return false
+}
+
 // variable compiles a Go variable as an address: a pointer, or where a string's or slice's
 // data are.
 func (c *compiler) variable(f *Fetch) ([]op, error) {
-	var v Value
-	var err error
-	if f.Op == FetchVar {
-		v, err = c.t.Variable(c.d, f.Name)
-	} else {
-		v, err = c.t.Result(c.d, int(f.N))
-	}
+	v, err := c.goValue(f)
 	if err != nil {
 		return nil, c.located(err, f.Column)
 	}

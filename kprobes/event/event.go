@@ -52,6 +52,8 @@ type Arg struct {
 	Fetch  Fetch
 	Type   Type
 	Column int
+	// Hidden arguments are behind the others: the filter needs them, nobody else sees them.
+	Hidden bool
 }
 
 // A FetchOp is a kind of Fetch.
@@ -172,6 +174,13 @@ type Target interface {
 	// an interface are a pointer to memory that begins with a string: string itself,
 	// *errors.errorString, *fmt.wrapError and the like.
 	StringTypes() []uint64
+}
+
+// Entries is what a Target may implement besides: return events can then record Go variables
+// as they are at the function's entry.
+type Entries interface {
+	// EntryVariable resolves an expression as Variable does, at the entry of the function.
+	EntryVariable(d *Definition, expr string) (Value, error)
 }
 
 // Functions is what a Target may implement besides. It is needed for comm ~ "PATTERN" in

@@ -71,10 +71,7 @@ func (p *parser) variable(d *Definition, f *Fetch, name string, pos int) error {
 		case n == 0, n > maxIntegerArgument:
 			return p.fail(pos, syscall.EINVAL,
 				"Invalid argument number: registers hold $arg1 to $arg%d", maxIntegerArgument)
-		case isReturn:
-			return p.fail(pos, syscall.EINVAL,
-				"$arg%d can be used only on function entry: at the return other values are in the registers", n)
-		case !d.Place.Glob && !p.atEntry(d):
+		case !isReturn && !d.Place.Glob && !p.atEntry(d):
 			return p.fail(pos, syscall.EINVAL,
 				"$arg%d can be used only on function entry: use a register, or a Go variable", n)
 		}

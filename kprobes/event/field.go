@@ -9,10 +9,10 @@ type Field struct {
 	n *node
 }
 
-// Fields returns all arguments.
+// Fields returns all arguments, without those that are for the filter only.
 func (p *Program) Fields() []Field {
-	fields := make([]Field, len(p.args))
-	for i := range p.args {
+	fields := make([]Field, p.recorded)
+	for i := range fields {
 		fields[i] = Field{p, &p.args[i]}
 	}
 	return fields
@@ -20,7 +20,7 @@ func (p *Program) Fields() []Field {
 
 // Field returns the argument of a name.
 func (p *Program) Field(name string) (Field, bool) {
-	for i := range p.args {
+	for i := range p.recorded {
 		if p.args[i].name == name {
 			return Field{p, &p.args[i]}, true
 		}

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 )
 
 // A Filter is the condition behind a definition's `if`: comparisons of arguments and of what every
@@ -221,22 +220,41 @@ func (f *filterParser) field(c *condition) error {
 		f.pos += length
 		return nil
 	}
-	for length < len(rest) && continuesName(rest[length:]) {
-		_, n := utf8.DecodeRuneInString(rest[length:])
-		length += n
-	}
+	length = outside(rest, func(b byte, depth int) bool {
+		return depth <= 0 && (isBlank(b) || strings.IndexByte("=!<>&|~)", b) >= 0)
+	})
 	c.common = rest[:length]
 	if length == 0 {
 		return f.fail(f.pos, syscall.EINVAL, "Field is not specified: a condition begins with an argument's name")
 	}
 	if _, ok := commonFields[c.common]; !ok {
-		return f.fail(f.pos, syscall.ENOENT,
-			"Field not found: %s is no argument of this event, and none of common_pid, common_cpu, comm, dur", c.common)
+		return f.unrecorded(c)
 	}
 	if c.common == "dur" && f.d.Kind != KindReturn {
 		return f.fail(f.pos, syscall.EINVAL, "dur is not available on probe: define a return probe, with r")
 	}
 	f.pos += length
+	return nil
+}
+
+// unrecorded makes a hidden argument of a field that is no argument: a Go variable, a register or what
+// else can be fetched.
+func (f *filterParser) unrecorded(c *condition) error {
+	expr := c.common
+	if strings.HasPrefix(expr, "common_") {
+		return f.fail(f.pos, syscall.ENOENT,
+			"Field not found: %s is no argument of this event, and none of common_pid, common_cpu, comm, dur", expr)
+	}
+	if len(expr) > maxGoArgLength {
+		return f.argTooLong(expr, f.pos, maxGoArgLength)
+	}
+	fetch, err := f.fetch(f.d, expr, f.pos, 0)
+	if err != nil {
+		return err
+	}
+	c.common, c.arg = "", len(f.d.Args)
+	f.d.Args = append(f.d.Args, Arg{Name: expr, Fetch: *fetch, Column: f.pos + 1, Hidden: true})
+	f.pos += len(expr)
 	return nil
 }
 

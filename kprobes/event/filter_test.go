@@ -42,6 +42,16 @@ func TestMatch(t *testing.T) {
 		{"p vfs_read x=@1 if x != 0", nil, false},
 		{"p vfs_read x=@1 if !(x != 0)", nil, true},
 
+		// What is no argument.
+		{"p main.handle if n > 20 && n != 23", regs{"ax": 22}, true},
+		{"p main.handle if n > 20 && n != 23", regs{"ax": 23}, false},
+		{"p main.handle u16 if n > 20", regs{"ax": 21, "bx": 1}, true},
+		{"p main.handle n if n > 20 && len(body)==2", regs{"ax": 21, "bx": 2}, true},
+		{"p main.handle if len(body)==2||%ax < 3", regs{"ax": 3, "bx": 3}, false},
+		{"p main.handle if (*p == 0)", nil, false},
+		{"p main.handle if !(*p == 0)", nil, true},
+		{"p main.handle if $arg1 == 5 && $comm == \"main.main\"", regs{"ax": 5}, true},
+
 		// Logic: && binds more than ||.
 		{"p vfs_read %ax %bx if arg1==1 || arg1==2 && arg2==9", regs{"ax": 1, "bx": 0}, true},
 		{"p vfs_read %ax %bx if (arg1==1 || arg1==2) && arg2==9", regs{"ax": 1, "bx": 0}, false},
@@ -151,4 +161,34 @@ func TestCommPatternWithoutFunctions(t *testing.T) {
 	}
 	_, err = Compile(d, target)
 	badLine{`p vfs_read if comm ^~ "main.*"`, "Operator ~ is not available for comm here: use == with a function's name", 22}.check(t, err)
+}
+
+// TestUnrecorded looks for what only the filter needs: it is not printed, and no field.
+func TestUnrecorded(t *testing.T) {
+	const line = "p main.handle u16 if n > 20 && n < 30"
+	target := newTarget()
+	d, err := Parse(line, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.String(); got != line {
+		t.Errorf("printed again it is %q", got)
+	}
+	if len(d.Args) != 2 || d.Args[0].Hidden || !d.Args[1].Hidden {
+		t.Errorf("arguments %+v", d.Args)
+	}
+	p := compiled(t, target, line)
+	h := newHit(target)
+	setRegs(h, map[string]uint64{"ax": 22, "bx": 7})
+	rec := make([]byte, 64)
+	rec = rec[:p.Run(h, rec)]
+	if got := string(p.Append(nil, rec, target)); got != " u16=7" || !p.Match(h, rec) {
+		t.Errorf("recorded %q, matches: %v", got, p.Match(h, rec))
+	}
+	if fields := p.Fields(); len(fields) != 1 || fields[0].Name() != "u16" {
+		t.Errorf("fields %v", fields)
+	}
+	if _, ok := p.Field("n"); ok {
+		t.Error("n is a field")
+	}
 }

@@ -11,7 +11,7 @@ const faultText = "(fault)"
 // any bytes.
 func (p *Program) Append(dst, rec []byte, t Target) []byte {
 	pr := printer{p, rec, t}
-	for i := range p.args {
+	for i := range p.recorded {
 		dst = append(dst, ' ')
 		dst = append(dst, p.args[i].name...)
 		dst = append(dst, '=')

@@ -103,7 +103,6 @@ func TestParse(t *testing.T) {
 		{"p 2.go:12", Definition{Kind: KindProbe, Place: Place{File: "2.go", Line: 12}}, `p "2.go":12`},
 		{"p sort.*", Definition{Kind: KindProbe, Place: glob("sort.*")}, ""},
 		{"r sort.I?t[a-z]", Definition{Kind: KindReturn, Place: glob("sort.I?t[a-z]")}, `r "sort.I?t[a-z]"`},
-		{"p sort.*%return $arg1", Definition{}, "error"},
 		{"p sort.*%return", Definition{Kind: KindReturn, Place: glob("sort.*")}, "r sort.*"},
 		{`p "main.f[go.shape.struct *"`, Definition{Kind: KindProbe, Place: glob("main.f[go.shape.struct *")}, ""},
 		{"p -inline sort.* $arg1", Definition{Kind: KindProbe, Inlined: true, Place: glob("sort.*"),

@@ -48,6 +48,7 @@ const (
 type slot struct {
 	store  store
 	empty  bool // of an interface without methods
+	entry  bool // of a return event: recorded at the entry
 	offset int  // in the frame
 	size   int  // in the frame
 	value  []op
@@ -65,10 +66,13 @@ type frame struct {
 
 // A Program records the arguments of an event.
 type Program struct {
-	frame   frame
-	args    []node
-	strings []uint64 // sorted: the types of which an interface's text is recorded
-	filter  *test
+	frame    frame
+	args     []node
+	recorded int      // how many args are not for the filter only
+	strings  []uint64 // sorted: the types of which an interface's text is recorded
+	filter   *test
+
+	hasEntry bool // some slots are recorded at the entry
 }
 
 // Size returns the length of a record's fixed part: what Run's buffer must hold at least.
@@ -83,7 +87,36 @@ func (p *Program) Run(h *Hit, buf []byte) int {
 	if len(buf) < p.frame.size {
 		return 0
 	}
-	r := recorder{h, p, buf, p.frame.size}
+	clear(buf[:p.frame.size])
+	r := recorder{h: h, p: p, buf: buf, used: p.frame.size}
+	r.record(&p.frame, 0, 0)
+	return r.used
+}
+
+// HasEntry reports whether a return event's record is begun at the entry, by RunEntry.
+func (p *Program) HasEntry() bool { return p.hasEntry }
+
+// RunEntry begins the record of a return event at the function's entry, and returns its length so
+// far, 0 if the buffer is too small for the fixed part. It may be called at a hit.
+func (p *Program) RunEntry(h *Hit, buf []byte) int {
+	buf = buf[:min(len(buf), maxRecord)]
+	if len(buf) < p.frame.size {
+		return 0
+	}
+	clear(buf[:p.frame.size])
+	r := recorder{h: h, p: p, buf: buf, used: p.frame.size, atEntry: true}
+	r.record(&p.frame, 0, 0)
+	return r.used
+}
+
+// RunReturn ends the record that RunEntry began, of which the buffer holds n bytes, and returns its
+// length. It may be called at a hit.
+func (p *Program) RunReturn(h *Hit, buf []byte, n int) int {
+	buf = buf[:min(len(buf), maxRecord)]
+	if n < p.frame.size || len(buf) < n {
+		return 0
+	}
+	r := recorder{h: h, p: p, buf: buf, used: n}
 	r.record(&p.frame, 0, 0)
 	return r.used
 }
@@ -94,14 +127,22 @@ type recorder struct {
 	p    *Program
 	buf  []byte
 	used int
+
+	atEntry bool // of a return event: only what is recorded there
 }
 
 // record fills the frame at base. There is room for it.
 func (r *recorder) record(f *frame, base int, elem uint64) {
 	b := r.buf[base : base+f.size]
-	clear(b)
+	whole := f == &r.p.frame
+	if !whole {
+		clear(b)
+	}
 	for i := range f.slots {
 		s := &f.slots[i]
+		if whole && r.p.hasEntry && s.entry != r.atEntry {
+			continue
+		}
 		if !r.slot(s, b[s.offset:s.offset+s.size], elem) {
 			b[i>>3] |= 1 << (i & 7)
 		}

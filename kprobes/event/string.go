@@ -29,8 +29,11 @@ func (d *Definition) String() string {
 	}
 	b.WriteString(" " + d.Place.String())
 	for i := range d.Args {
-		b.WriteByte(' ')
 		arg := &d.Args[i]
+		if arg.Hidden {
+			break // the filter names it
+		}
+		b.WriteByte(' ')
 		if arg.Name != defaultArgName(&arg.Fetch, i) {
 			b.WriteString(arg.Name + "=")
 		}

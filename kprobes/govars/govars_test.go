@@ -459,6 +459,50 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestIsInlined(t *testing.T) {
+	im := openShapes(t)
+	for name, want := range map[string]bool{
+		"main.inlined": true, "main.nothing": false, "main.counter": false, "main.no": false, "": false,
+	} {
+		if got := im.IsInlined(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}
+
+// TestNeverInlined compares what is known at once with all of the debugging information.
+func TestNeverInlined(t *testing.T) {
+	im := openShapes(t)
+	if err := im.index.all(im.info); err != nil {
+		t.Fatal(err)
+	}
+	known, functions := 0, 0
+	for _, u := range im.index.units {
+		if strings.HasPrefix(u.name, "internal/") {
+			continue // for the time that it takes
+		}
+		for _, p := range u.procedures {
+			name := im.procedureName(p)
+			never, err := im.neverInlined(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			functions++
+			if never {
+				known++
+			}
+			for _, origin := range im.index.abstract[name] {
+				if copies := im.index.copies[origin]; never && len(copies) > 0 {
+					t.Errorf("%s: has %d copies", name, len(copies))
+				}
+			}
+		}
+	}
+	if known < functions/2 {
+		t.Errorf("of %d functions only %d are known to have no copies", functions, known)
+	}
+}
+
 // FuzzResolve resolves any text.
 func FuzzResolve(f *testing.F) {
 	im := openShapes(f)

@@ -1,6 +1,7 @@
 package govars
 
 import (
+	"bytes"
 	"cmp"
 	"debug/dwarf"
 	"slices"
@@ -19,10 +20,13 @@ type Copy struct {
 	offset dwarf.Offset
 }
 
-// InlinedCopies returns the inlined copies of a function, by address. The first call looks
-// through all of the debugging information.
+// InlinedCopies returns the inlined copies of a function, by address. The first call that
+// does not find at once that there are none looks through all of the debugging information.
 func (im *Image) InlinedCopies(name string) (copies []Copy, err error) {
 	defer im.use(&err)()
+	if never, err := im.neverInlined(name); never || err != nil {
+		return nil, err
+	}
 	if err := im.index.all(im.info); err != nil {
 		return nil, err
 	}
@@ -39,6 +43,42 @@ func (im *Image) InlinedCopies(name string) (copies []Copy, err error) {
 	}
 	slices.SortFunc(copies, func(a, b Copy) int { return cmp.Compare(a.PC, b.PC) })
 	return copies, nil
+}
+
+// IsInlined reports whether a function has inlined copies.
+func (im *Image) IsInlined(name string) bool {
+	im.mu.Lock()
+	info, err := im.section(".debug_info")
+	im.mu.Unlock()
+	// Most of what is asked for is no name at all, which is seen faster than InlinedCopies does.
+	if err != nil || !bytes.Contains(info, []byte(name+"\x00")) {
+		return false
+	}
+	copies, err := im.InlinedCopies(name)
+	return err == nil && len(copies) > 0
+}
+
+// neverInlined reports whether it is sure, without looking far, that a function has no copies.
+// Copies refer to an abstract function, an entry of its own that has the name: there is none if the
+// function's machine code has it, and it occurs nowhere else. Go's tools write names where
+// they belong, not into a table of strings.
+func (im *Image) neverInlined(name string) (bool, error) {
+	info, err := im.section(".debug_info")
+	if err != nil || bytes.Count(info, []byte(name+"\x00")) != 1 {
+		return false, err
+	}
+	for _, u := range im.index.units {
+		if u.name != packageOf(name) {
+			continue
+		}
+		if err := im.index.add(im.info, u); err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(u.procedures, func(p procedure) bool { return p.name == name }) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // inlinedCopy finds a copy's address. It has none if nothing of it was left.

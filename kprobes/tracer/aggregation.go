@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"tamaprobe/arch/amd64"
@@ -14,8 +15,8 @@ import (
 
 // An aggregation adds hits up instead of recording them.
 type aggregation interface {
-	// add adds a hit. Handler context.
-	add(c *cpu, p *point, r *amd64.Regs, rec []byte, duration uint64)
+	// add adds a hit. It reports false if the value could not be read. Handler context.
+	add(c *cpu, p *point, r *amd64.Regs, rec []byte, duration uint64) bool
 	// append prints the result.
 	append(dst []byte, e *Event, s View) []byte
 	clear()
@@ -67,7 +68,7 @@ func (t *Tracer) Aggregate(line string) (*Event, error) {
 		if word, after := cutWord(rest); word == "-l" {
 			var err error
 			if word, after = cutWord(after); word == "" {
-				err = fmt.Errorf("-l needs LOW,HIGH,STEP: %w", syscall.EINVAL)
+				err = refuse(syscall.EINVAL, "-l needs LOW,HIGH,STEP")
 			} else {
 				linear, err = parseLinear(word)
 			}
@@ -78,7 +79,7 @@ func (t *Tracer) Aggregate(line string) (*Event, error) {
 		}
 	}
 	if named && name == "" {
-		return nil, fmt.Errorf("%s: there is no name behind the colon: %w", head, syscall.EINVAL)
+		return nil, refuse(syscall.EINVAL, "%s: there is no name behind the colon", head)
 	}
 	prefix := kind + aggregationGroup + "/" + name + " "
 	d, err := event.Parse(prefix+rest, &target{Tracer: t})
@@ -123,7 +124,7 @@ func cutWord(s string) (word, rest string) {
 func parseLinear(s string) ([]int64, error) {
 	var low, high, step int64
 	if n, err := fmt.Sscanf(s+";", "%d,%d,%d;", &low, &high, &step); n != 3 || err != nil {
-		return nil, fmt.Errorf("%s: not LOW,HIGH,STEP, three numbers: %w", s, syscall.EINVAL)
+		return nil, refuse(syscall.EINVAL, "%s: not LOW,HIGH,STEP, three numbers", s)
 	}
 	return []int64{low, high, step}, nil
 }
@@ -140,12 +141,12 @@ func newAggregation(verb string, d *event.Definition, linear []int64) (aggregati
 	case "latency":
 		return &hists{k: k, latency: true, hist: aggregate.NewLatency(cpus, maxHistKeys)}, nil
 	case "stacks":
-		if len(d.Args) > 0 {
+		if hasArgs(d) {
 			return nil, fail(d.Args[0].Column, "stacks takes no arguments: it counts by call stack")
 		}
 		return &stacks{aggregate.NewStacks(cpus, maxStacks)}, nil
 	case "hist":
-		if len(d.Args) == 0 {
+		if !hasArgs(d) {
 			return nil, fail(len(d.Line)+1, "hist needs the value: an integer argument such as $arg1, %%ax or a Go variable")
 		}
 		k.first = 1
@@ -155,8 +156,11 @@ func newAggregation(verb string, d *event.Definition, linear []int64) (aggregati
 		h, err := aggregate.NewLinearHist(cpus, maxHistKeys, linear[0], linear[1], linear[2])
 		return &hists{k: k, linear: fmt.Sprintf("-l %d,%d,%d", linear[0], linear[1], linear[2]), hist: h}, err
 	}
-	return nil, fmt.Errorf("%s: there are count, hist, latency and stacks: %w", verb, syscall.EINVAL)
+	return nil, refuse(syscall.EINVAL, "%s: there are count, hist, latency and stacks", verb)
 }
+
+// hasArgs reports whether a definition has arguments, besides those of its filter.
+func hasArgs(d *event.Definition) bool { return len(d.Args) > 0 && !d.Args[0].Hidden }
 
 // check refuses arguments that cannot be keys or values. It is called for every point.
 func (e *Event) check(p *point) error {
@@ -235,8 +239,9 @@ type counts struct {
 	count *aggregate.Count
 }
 
-func (a *counts) add(c *cpu, p *point, _ *amd64.Regs, rec []byte, _ uint64) {
+func (a *counts) add(c *cpu, p *point, _ *amd64.Regs, rec []byte, _ uint64) bool {
 	a.count.Add(c.hit.CPU, a.k.key(c, p, rec), 1)
+	return true
 }
 
 func (a *counts) append(dst []byte, e *Event, v View) []byte {
@@ -258,17 +263,20 @@ type hists struct {
 	latency bool
 	linear  string // the option for a linear one
 	hist    *aggregate.Hist
+	unread  atomic.Uint64 // hits whose value could not be read
 }
 
-func (a *hists) add(c *cpu, p *point, _ *amd64.Regs, rec []byte, duration uint64) {
+func (a *hists) add(c *cpu, p *point, _ *amd64.Regs, rec []byte, duration uint64) bool {
 	value := int64(duration)
 	if !a.latency {
 		var ok bool
 		if value, ok = p.fields[0].Int(rec); !ok {
-			return
+			a.unread.Add(1)
+			return false
 		}
 	}
 	a.hist.Add(c.hit.CPU, a.k.key(c, p, rec), value)
+	return true
 }
 
 func (a *hists) append(dst []byte, e *Event, v View) []byte {
@@ -276,10 +284,18 @@ func (a *hists) append(dst []byte, e *Event, v View) []byte {
 	if v.Top > 0 {
 		s = s.Top(v.Top)
 	}
-	return a.k.style(e, v).AppendHists(dst, s)
+	dst = a.k.style(e, v).AppendHists(dst, s)
+	if n := a.unread.Load(); n > 0 {
+		dst = fmt.Appendf(dst, "lost: %d hits, whose value could not be read\n", n)
+	}
+	return dst
 }
 
-func (a *hists) clear()             { a.hist.Clear() }
+func (a *hists) clear() {
+	a.hist.Clear()
+	a.unread.Store(0)
+}
+
 func (a *hists) measures() bool     { return a.latency }
 func (a *hists) keys() (keys, bool) { return a.k, !a.latency }
 func (a *hists) options() string    { return a.linear }
@@ -287,10 +303,11 @@ func (a *hists) options() string    { return a.linear }
 // stacks is `stacks`.
 type stacks struct{ stacks *aggregate.Stacks }
 
-func (a *stacks) add(c *cpu, p *point, r *amd64.Regs, _ []byte, _ uint64) {
+func (a *stacks) add(c *cpu, _ *point, r *amd64.Regs, _ []byte, _ uint64) bool {
 	n := goruntime.Callers(uintptr(r.PC), uintptr(r.SP), r.G, c.pcs[:])
 	c.pcs[0] = uintptr(r.PC) // Callers gives the address behind it, as for a call
 	a.stacks.Add(c.hit.CPU, c.pcs[:n])
+	return true
 }
 
 func (a *stacks) append(dst []byte, _ *Event, v View) []byte {

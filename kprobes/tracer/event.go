@@ -52,6 +52,9 @@ type point struct {
 // say: goroutines are many.
 const maxActive = 256
 
+// entryRoom is how many bytes of strings and slices a return event keeps from the entry.
+const entryRoom = 256
+
 // maxPoints bounds the functions that a pattern may match.
 const maxPoints = 10_000
 
@@ -176,7 +179,10 @@ func (e *Event) place() error {
 		return e.point(d, uintptr(place.Addr), nil)
 	}
 	fns := symtab.Lookup(d.Place.Symbol)
-	if len(fns) != 1 {
+	if len(fns) == 0 {
+		return e.placeOnlyInlined(d.Place.Symbol)
+	}
+	if len(fns) > 1 {
 		return fmt.Errorf("%s is the name of %d functions: name one by its address: %s", d.Place.Symbol, len(fns), entries(fns))
 	}
 	if err := e.point(d, fns[0].Entry()+uintptr(d.Place.Offset), nil); err != nil {
@@ -228,10 +234,14 @@ func (e *Event) placeInlined(name string) error {
 		return nil
 	}
 	copies, err := t.image.InlinedCopies(name)
-	if err != nil || len(copies) == 0 {
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
+	case len(copies) == 0:
+		if d.Inlined {
+			e.note("%s is inlined nowhere", name)
+		}
+		return nil
 	case e.isReturn():
 		if d.Inlined {
 			return errors.New("an inlined copy does not return: without -inline only calls of the function are probed")
@@ -242,10 +252,37 @@ func (e *Event) placeInlined(name string) error {
 		e.note("%s is inlined at %s that this does not probe: p -inline %s probes them as well", name, places(len(copies)), name)
 		return nil
 	}
+	e.note("%s is inlined at %s, which are probed as well", name, places(len(copies)))
+	e.placeCopies(copies)
+	return nil
+}
+
+// placeCopies finds the places of inlined copies, as far as what is fetched is there.
+func (e *Event) placeCopies(copies []govars.Copy) {
 	for i := range copies {
-		if err := e.point(d, uintptr(copies[i].PC), &copies[i]); err != nil {
-			e.note("the copy in %s (%s:%d): %v", copies[i].Caller, copies[i].File, copies[i].Line, err)
+		if err := e.point(e.Definition, uintptr(copies[i].PC), &copies[i]); err != nil {
+			e.note("not probed: the copy in %s (%s:%d): %s", copies[i].Caller, copies[i].File, copies[i].Line, reason(err))
 		}
+	}
+}
+
+// placeOnlyInlined finds the places of a function of which nothing is left but inlined copies.
+func (e *Event) placeOnlyInlined(name string) error {
+	d := e.Definition
+	copies, err := e.tracer.image.InlinedCopies(name)
+	switch {
+	case err != nil:
+		return err
+	case e.isReturn():
+		return fmt.Errorf("%s is inlined wherever it is called, at %s: such copies do not return; probe what calls it", name, places(len(copies)))
+	case d.Place.Offset != 0:
+		return fmt.Errorf("%s is inlined wherever it is called, at %s: it has no code of its own, so no offsets", name, places(len(copies)))
+	case !d.Inlined:
+		return fmt.Errorf("%s is inlined wherever it is called, at %s: -inline %s probes those", name, places(len(copies)), name)
+	}
+	e.placeCopies(copies)
+	if len(e.points) == 0 {
+		return fmt.Errorf("of %d inlined copies none has what is asked for; %s", len(copies), e.Notes[0])
 	}
 	return nil
 }
@@ -284,8 +321,11 @@ func (e *Event) point(d *event.Definition, addr uintptr, inlined *govars.Copy) e
 		if d.MaxActive == 0 {
 			p.kretprobe.MaxActive = maxActive
 		}
-		if e.measures() {
-			p.kretprobe.EntryHandler, p.kretprobe.DataSize = p.entered, 8
+		if e.measures() || program.HasEntry() {
+			p.kretprobe.EntryHandler, p.kretprobe.DataSize = p.entered, timeSize
+		}
+		if program.HasEntry() {
+			p.kretprobe.DataSize += lengthSize + program.Size() + entryRoom
 		}
 		p.kprobe = &p.kretprobe.Kprobe
 	}
@@ -311,7 +351,7 @@ func (e *Event) register() error {
 	several := len(e.points) > 1
 	err := e.registerAll(e.points)
 	if err == nil || !several {
-		return err
+		return e.points[0].named(err)
 	}
 	var kept []*point
 	refused := 0
@@ -319,17 +359,17 @@ func (e *Event) register() error {
 		if err := e.registerAll([]*point{p}); err != nil {
 			refused++
 			if refused <= 3 {
-				e.note("not probed: %v", err)
+				e.note("%v", p.named(err))
 			}
 			continue
 		}
 		kept = append(kept, p)
 	}
 	if len(kept) == 0 {
-		return err
+		return fmt.Errorf("none of %d places can be probed: %s", refused, strings.Join(e.Notes, "; "))
 	}
 	if refused > 3 {
-		e.note("not probed: %d more", refused-3)
+		e.note("nor can %d more be probed", refused-3)
 	}
 	e.points = kept
 	return nil
@@ -397,7 +437,7 @@ func (t *Tracer) find(name string) (found []*Event, err error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: no such event; events lists them: %w", name, syscall.ENOENT)
+		return nil, refuse(syscall.ENOENT, "%s: no such event; events lists them", name)
 	}
 	return found, nil
 }
@@ -422,9 +462,9 @@ func (t *Tracer) Remove(group, name string) ([]*Event, error) {
 	}
 	if len(gone) == 0 {
 		if name == "" {
-			return nil, fmt.Errorf("there is no event in group %s; events lists them: %w", group, syscall.ENOENT)
+			return nil, refuse(syscall.ENOENT, "there is no event in group %s; events lists them", group)
 		}
-		return nil, fmt.Errorf("event %s doesn't exist; events lists those there are: %w", strings.TrimPrefix(group+"/"+name, "/"), syscall.ENOENT)
+		return nil, refuse(syscall.ENOENT, "event %s doesn't exist; events lists those there are", strings.TrimPrefix(group+"/"+name, "/"))
 	}
 	return gone, t.remove(gone)
 }

@@ -7,6 +7,7 @@ import (
 	"tamaprobe/arch/amd64"
 	"tamaprobe/goruntime"
 	"tamaprobe/kprobes"
+	"tamaprobe/kprobes/event"
 )
 
 // What happens at a hit. All of this is handler context: nothing is allocated, locked, or stored
@@ -31,12 +32,30 @@ func (p *point) hit(_ *kprobes.Kprobe, r *amd64.Regs) bool {
 			caller = c.pcs[1]
 		}
 	}
-	p.record(r, r.PC, uint64(caller), 0)
+	p.record(r, r.PC, uint64(caller), 0, nil)
 	return false
 }
 
-// entered is the entry handler of a return probe that measures time.
-func (p *point) entered(ri *kprobes.KretprobeInstance, _ *amd64.Regs) bool {
+// What an instance's data are: the time of the entry, and, if the record was begun there, its length
+// and itself.
+const (
+	timeSize   = 8
+	lengthSize = 8
+)
+
+// entered is the entry handler of a return probe that measures time, or records arguments.
+func (p *point) entered(ri *kprobes.KretprobeInstance, r *amd64.Regs) bool {
+	c := p.cpu(r)
+	if p.isQuiet(c, r.G) {
+		return true
+	}
+	if p.program.HasEntry() {
+		p.load(c, r)
+		about(&c.hit, r.G, uint64(kprobes.ReturnAddress(r)), 0)
+		c.hit.Return = false
+		n := p.program.RunEntry(&c.hit, ri.Data[timeSize+lengthSize:])
+		binary.LittleEndian.PutUint64(ri.Data[timeSize:], uint64(n))
+	}
 	binary.LittleEndian.PutUint64(ri.Data, uint64(p.event.tracer.config.Now()))
 	return false
 }
@@ -44,21 +63,23 @@ func (p *point) entered(ri *kprobes.KretprobeInstance, _ *amd64.Regs) bool {
 // returned is the handler of a return probe.
 func (p *point) returned(ri *kprobes.KretprobeInstance, r *amd64.Regs) {
 	duration := uint64(0)
-	if len(ri.Data) == 8 {
+	var begun []byte
+	if len(ri.Data) >= timeSize {
 		duration = uint64(p.event.tracer.config.Now()) - binary.LittleEndian.Uint64(ri.Data)
 	}
-	p.record(r, uint64(p.addr), r.PC, duration)
+	if len(ri.Data) > timeSize+lengthSize {
+		n := binary.LittleEndian.Uint64(ri.Data[timeSize:])
+		begun = ri.Data[timeSize+lengthSize:]
+		begun = begun[:min(n, uint64(len(begun)))]
+	}
+	p.record(r, uint64(p.addr), uint64(kprobes.ReturnsTo(r)), duration, begun)
 }
 
 // cpu is the processor's state.
 func (p *point) cpu(r *amd64.Regs) *cpu { return &p.event.tracer.cpus[r.CPU] }
 
-// record records a hit or adds it up. pc is the place of the event.
-func (p *point) record(r *amd64.Regs, pc, caller, duration uint64) {
-	c := p.cpu(r)
-	if p.isQuiet(c, r.G) {
-		return
-	}
+// load loads the registers of a hit.
+func (p *point) load(c *cpu, r *amd64.Regs) {
 	copyRegs(&c.regs, r)
 	if p.floats {
 		if x := r.SSE(); x != nil {
@@ -66,13 +87,26 @@ func (p *point) record(r *amd64.Regs, pc, caller, duration uint64) {
 		}
 	}
 	c.hit.Stack = r.SP
-	rec, ok := p.fetch(c, r.G, caller, duration)
+}
+
+// record records a hit or adds it up. pc is the place of the event; begun is what a return event
+// recorded at the entry.
+func (p *point) record(r *amd64.Regs, pc, caller, duration uint64, begun []byte) {
+	c := p.cpu(r)
+	if p.isQuiet(c, r.G) {
+		return
+	}
+	p.load(c, r)
+	rec, ok := p.fetch(c, r.G, caller, duration, begun)
 	if !ok {
 		return
 	}
 	if a := p.event.aggregation; a != nil {
-		a.add(c, p, r, rec, duration)
-		p.tallies[c.hit.CPU].recorded.Add(1)
+		if a.add(c, p, r, rec, duration) {
+			p.tallies[c.hit.CPU].recorded.Add(1)
+		} else {
+			p.tallies[c.hit.CPU].lost.Add(1)
+		}
 		return
 	}
 	p.put(c, rec, pc, caller, duration)
@@ -86,7 +120,7 @@ func (p *point) mirrored(a, b uint64) {
 		return
 	}
 	c.regs[registers.ax], c.regs[registers.bx] = a, b
-	if rec, ok := p.fetch(c, g, 0, 0); ok {
+	if rec, ok := p.fetch(c, g, 0, 0, nil); ok {
 		p.put(c, rec, uint64(p.addr), 0, 0)
 	}
 }
@@ -101,16 +135,26 @@ func (p *point) isQuiet(c *cpu, g uintptr) bool {
 	return true
 }
 
-// fetch fetches what the definition says, with the registers in c. It reports false if the filter
-// does not let the hit pass.
-func (p *point) fetch(c *cpu, g uintptr, caller, duration uint64) (rec []byte, ok bool) {
-	h := &c.hit
+// about describes a hit by the g.
+func about(h *event.Hit, g uintptr, caller, duration uint64) {
 	h.Goid = goruntime.Goid(g)
 	h.StartPC = uint64(goruntime.StartPC(g))
 	h.Caller = caller
 	h.Duration = duration
+}
+
+// fetch fetches what the definition says, with the registers in c. It reports false if the filter
+// does not let the hit pass.
+func (p *point) fetch(c *cpu, g uintptr, caller, duration uint64, begun []byte) (rec []byte, ok bool) {
+	h := &c.hit
+	about(h, g, caller, duration)
 	h.Return = p.event.isReturn()
-	n := p.program.Run(h, c.record[:])
+	var n int
+	if p.program.HasEntry() {
+		n = p.program.RunReturn(h, c.record[:], copy(c.record[:], begun))
+	} else {
+		n = p.program.Run(h, c.record[:])
+	}
 	rec = c.record[:n]
 	if !p.program.Match(h, rec) {
 		p.tallies[h.CPU].filtered.Add(1)

@@ -42,7 +42,7 @@ type Figures struct {
 	Missed uint64 // inside handlers, or for want of an instance: nothing is known of them
 
 	Recorded, Filtered, Quiet uint64
-	Lost                      uint64 // dropped for want of room in the buffer
+	Lost                      uint64 // dropped for want of room in the buffer, or of a value
 	Abandoned                 uint64 // calls that did not return
 }
 

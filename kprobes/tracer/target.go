@@ -17,8 +17,13 @@ type target struct {
 
 var _ event.Target = (*target)(nil)
 var _ event.Functions = (*target)(nil)
+var _ event.Entries = (*target)(nil)
 
-func (t *target) Function(name string) bool { return len(symtab.Lookup(name)) > 0 }
+// Function knows also functions of which there are only inlined copies: they are refused later, by
+// saying so, unless the copies are asked for.
+func (t *target) Function(name string) bool {
+	return len(symtab.Lookup(name)) > 0 || t.image != nil && t.image.IsInlined(name)
+}
 
 func (t *target) Symbol(name string) (addr uint64, ok bool) {
 	if fns := symtab.Lookup(name); len(fns) > 0 {
@@ -60,6 +65,13 @@ func (t *target) Variable(_ *event.Definition, expr string) (event.Value, error)
 		return t.noted(t.image.ResolveInlined(*t.copy, expr))
 	}
 	return t.noted(t.image.Resolve(t.pc, t.ret, expr))
+}
+
+func (t *target) EntryVariable(_ *event.Definition, expr string) (event.Value, error) {
+	if t.image == nil {
+		return event.Value{}, t.noVars
+	}
+	return t.noted(t.image.Resolve(t.pc, false, expr))
 }
 
 func (t *target) Result(_ *event.Definition, n int) (event.Value, error) {

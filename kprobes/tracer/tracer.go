@@ -94,19 +94,12 @@ func New(config Config) (*Tracer, error) {
 		buffer: ring.New(amd64.CPULimit(), config.BufferSize),
 		cpus:   make([]cpu, amd64.CPULimit()),
 		points: make(map[uint32]*point),
-		noVars: errors.New("the image was booted without its debugging information: Go variables have no names"),
 	}
 	for i := range t.cpus {
 		c := &t.cpus[i]
 		c.hit = event.Hit{Regs: &c.regs, Floats: &c.floats, Read: t.read, CPU: i}
 	}
-	if config.Image != nil {
-		if im, err := govars.Open(config.Image); err != nil {
-			t.noVars = err
-		} else {
-			t.image, t.noVars = im, nil
-		}
-	}
+	t.image, t.noVars = openImage(config.Image)
 	return t, nil
 }
 
