@@ -69,6 +69,17 @@ func (p *codePool) release(piece uintptr) {
 	p.mu.Unlock()
 }
 
+// inUse returns how many pieces are given out. Goroutine context.
+func (p *codePool) inUse() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return int(p.numChunks.Load())*int(p.chunk/p.size) - len(p.free)
+}
+
+// CodeInUse returns how many slots and detours there are: none is left when all probes have
+// gone, but for the trampoline of return probes. Goroutine context.
+func CodeInUse() int { return slots.inUse() + detours.inUse() + largeDetours.inUse() }
+
 // find returns the piece that pc is in, and its owner, 0 if there is none. Any context.
 //
 //go:nosplit

@@ -25,8 +25,8 @@ type ReturnProbe struct {
 // in use: the start of the instance that the handler gets.
 type ReturnInstance struct {
 	// Word is what ReturnProbe.Free is while the instance is the first: its address in the
-	// low half; in the high half how often it has been put there, so that a processor
-	// notices that others were faster.
+	// low half (TamaGo maps no memory above 4 GiB); in the high half how often it has been put
+	// there, so that a processor notices that others were faster.
 	Word uint64
 	Next uint64 // in the free list: the Word of the next
 
