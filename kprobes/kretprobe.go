@@ -96,6 +96,8 @@ var (
 	trampoline *amd64.Detour
 	// kretprobes are those that are registered, or have calls on their way.
 	kretprobes = make(map[*Kretprobe]bool)
+	// leaving are those of them that have been unregistered: few, which are looked at often.
+	leaving = make(map[*Kretprobe]bool)
 )
 
 // Where things are, for the trap path.
@@ -154,6 +156,34 @@ func RegisterKretprobes(rps []*Kretprobe) error {
 	return err
 }
 
+// RegisterEachKretprobe registers those of several that can be, in the time that a batch takes.
+// It returns an error for each that cannot be, and nil for the others. Goroutine context.
+func RegisterEachKretprobe(rps []*Kretprobe) []error {
+	errs := make([]error, len(rps))
+	ps := make([]*Kprobe, 0, len(rps))
+	at := make([]int, 0, len(rps))
+	for i, rp := range rps {
+		if errs[i] = rp.setUp(); errs[i] == nil {
+			ps, at = append(ps, &rp.Kprobe), append(at, i)
+			mu.Lock()
+			kretprobes[rp] = true
+			mu.Unlock()
+		}
+	}
+	for i, err := range RegisterEach(ps) {
+		if err != nil {
+			rp := rps[at[i]]
+			errs[at[i]] = err
+			mu.Lock()
+			if rp.site == nil {
+				delete(kretprobes, rp)
+			}
+			mu.Unlock()
+		}
+	}
+	return errs
+}
+
 // UnregisterKretprobe takes the probe away. When it returns, none of its handlers runs or
 // will run; calls on their way return as they would have. Goroutine context.
 func UnregisterKretprobe(rp *Kretprobe) error { return UnregisterKretprobes([]*Kretprobe{rp}) }
@@ -167,6 +197,7 @@ func UnregisterKretprobes(rps []*Kretprobe) error {
 		mu.Lock()
 		if rp.site != nil {
 			rp.gone = true
+			leaving[rp] = true
 			rp.returns.Off[offGone] = 1
 		}
 		mu.Unlock()
@@ -181,8 +212,12 @@ func UnregisterKretprobes(rps []*Kretprobe) error {
 // forgetReturned lets go of kretprobes that are gone and have no calls on their way: as long
 // as the probe is in place a call may begin. mu is held.
 func forgetReturned() {
-	for rp := range kretprobes {
-		if rp.gone && rp.site == nil && !rp.active() {
+	for rp := range leaving {
+		switch {
+		case !rp.gone: // it has been registered again
+			delete(leaving, rp)
+		case rp.site == nil && !rp.active():
+			delete(leaving, rp)
 			delete(kretprobes, rp)
 		}
 	}

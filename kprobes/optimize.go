@@ -107,7 +107,7 @@ func (s *site) reconsider() {
 func around(addr uintptr) (list []*site) {
 	const reach = 40 // more than a region, and than a stack check
 	for a := addr - reach; a < addr; a++ {
-		if s := sites[a]; s != nil {
+		if s := siteAt(a); s != nil {
 			list = append(list, s)
 		}
 	}
@@ -131,7 +131,7 @@ func (s *site) unoptimizable() error {
 		return err
 	}
 	for a := s.point.Addr() + 1; a < end; a++ {
-		if sites[a] != nil {
+		if siteAt(a) != nil {
 			return &amd64.RegionError{Reason: "another probe is in the instructions that a jump would replace"}
 		}
 	}
@@ -166,7 +166,7 @@ func optimizePending() {
 	var detours []*amd64.Detour
 	for s := range pending {
 		delete(pending, s)
-		if sites[s.point.Addr()] != s || s.detour != nil || s.unoptimizable() != nil {
+		if siteAt(s.point.Addr()) != s || s.detour != nil || s.unoptimizable() != nil {
 			continue
 		}
 		if s.newDetour() == nil {

@@ -75,6 +75,32 @@ func RegisterAll(ps []*Kprobe) error {
 		}
 		touched = append(touched, s)
 	}
+	begin(touched)
+	return nil
+}
+
+// RegisterEach registers those of several probes that can be, in the time that a batch takes.
+// It returns an error for each that cannot be, and nil for the others. Goroutine context.
+func RegisterEach(ps []*Kprobe) []error {
+	mu.Lock()
+	defer mu.Unlock()
+	reportFailures()
+	errs := make([]error, len(ps))
+	touched := make([]*site, 0, len(ps))
+	for i, p := range ps {
+		s, err := add(p)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		touched = append(touched, s)
+	}
+	begin(touched)
+	return errs
+}
+
+// begin lets sites be hit to which probes were added. mu is held.
+func begin(touched []*site) {
 	touched = unique(touched)
 	disturb(touched)
 	for _, s := range touched {
@@ -83,7 +109,6 @@ func RegisterAll(ps []*Kprobe) error {
 	if slices.ContainsFunc(touched, func(s *site) bool { return s.wanted() != s.armed }) {
 		arm(touched...)
 	}
-	return nil
 }
 
 // disturb is called for sites that are about to change, or have appeared or gone: it takes
@@ -98,7 +123,7 @@ func disturb(changed []*site) {
 	all = unique(all)
 	unoptimize(all)
 	for _, s := range all {
-		if sites[s.point.Addr()] != s {
+		if siteAt(s.point.Addr()) != s {
 			continue
 		}
 		s.reconsider()
@@ -222,7 +247,7 @@ func add(p *Kprobe) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := sites[addr]
+	s := siteAt(addr)
 	if s == nil {
 		s = new(site)
 		if err := s.point.Prepare(addr, addr == fn.Entry()); err != nil {

@@ -42,6 +42,15 @@ type probeList struct {
 	locks  bool          // the detour notes the count of runtime locks
 }
 
+// siteAt returns the site at addr, nil if there is none. It asks the table, not the map: that is slow to
+// find that something is not there after much was deleted from it. mu is held.
+func siteAt(addr uintptr) *site {
+	if l := lookup(addr); l != nil {
+		return l.site
+	}
+	return nil
+}
+
 // publish makes hits see the site's probes as they are now. It is not optimized. mu is
 // held.
 func (s *site) publish() {
@@ -129,7 +138,7 @@ func freeFollowers() {
 func (s *site) alone() bool {
 	lo, hi := s.point.Rest()
 	for addr := lo; addr < hi; addr++ {
-		if sites[addr] != nil {
+		if siteAt(addr) != nil {
 			return false
 		}
 	}

@@ -282,3 +282,39 @@ func TestStackCheckProbes(t *testing.T) {
 		}
 	}
 }
+
+// Those of a batch are registered that can be.
+func TestRegisterEach(t *testing.T) {
+	ps := []*Kprobe{
+		{Symbol: pkg + "probed", PreHandler: noPreHandler},
+		{Symbol: pkg + "nosuch"},
+		{Symbol: pkg + "breakpoint"},
+		{Symbol: pkg + "second", PreHandler: noPreHandler},
+	}
+	for i, err := range RegisterEach(ps) {
+		if want := []error{nil, syscall.ENOENT, syscall.EINVAL, nil}[i]; !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", ps[i].Symbol, err, want)
+		}
+	}
+	probed(1, 2)
+	checkCounts(t, ps[0], 1, 0)
+	unregister(t, ps[0])
+	unregister(t, ps[3])
+
+	rps := []*Kretprobe{
+		{Kprobe: Kprobe{Symbol: pkg + "probed"}},
+		{Kprobe: Kprobe{Symbol: "runtime.mcall"}},
+		{Kprobe: Kprobe{Symbol: pkg + "second"}},
+	}
+	for i, err := range RegisterEachKretprobe(rps) {
+		if want := []error{nil, syscall.EINVAL, nil}[i]; !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", rps[i].Symbol, err, want)
+		}
+	}
+	probed(1, 2)
+	unregisterRet(t, rps[0])
+	unregisterRet(t, rps[2])
+	if n := rps[0].Nreturned(); n != 1 {
+		t.Errorf("%d returned", n)
+	}
+}

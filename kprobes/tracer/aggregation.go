@@ -37,7 +37,7 @@ type View struct {
 
 // How many keys and stacks there is room for, on each processor.
 const (
-	maxKeys     = 1024
+	maxKeys     = 8192 // more than there are functions
 	maxHistKeys = 128
 	maxStacks   = 512
 )

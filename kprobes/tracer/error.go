@@ -3,6 +3,7 @@ package tracer
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"tamaprobe/kprobes"
@@ -39,6 +40,9 @@ func (p *point) named(err error) error {
 	var e *kprobes.Error
 	if !errors.As(err, &e) {
 		return err
+	}
+	if strings.Contains(e.Reason, " cannot be probed: ") {
+		return refuse(e.Errno, "%s", e.Reason)
 	}
 	return refuse(e.Errno, "%s cannot be probed: %s", Place(p.addr), e.Reason)
 }

@@ -176,6 +176,9 @@ func (e *Event) place() error {
 		}
 		return nil
 	case place.Symbol == "":
+		if _, ok := symtab.Find(uintptr(place.Addr)); !ok {
+			return refuse(syscall.EINVAL, "%#x cannot be probed: the address is not in the text", place.Addr)
+		}
 		return e.point(d, uintptr(place.Addr), nil)
 	}
 	fns := symtab.Lookup(d.Place.Symbol)
@@ -348,50 +351,53 @@ func (e *Event) measures() bool {
 
 // register registers the event's probes: of a pattern or with inlined copies those that can be.
 func (e *Event) register() error {
-	several := len(e.points) > 1
-	err := e.registerAll(e.points)
-	if err == nil || !several {
-		return e.points[0].named(err)
-	}
-	var kept []*point
+	all := e.points
+	e.points = nil
 	refused := 0
-	for _, p := range e.points {
-		if err := e.registerAll([]*point{p}); err != nil {
-			refused++
-			if refused <= 3 {
-				e.note("%v", p.named(err))
-			}
+	var first error
+	for i, err := range e.registerEach(all) {
+		if err == nil {
+			e.points = append(e.points, all[i])
 			continue
 		}
-		kept = append(kept, p)
+		err = all[i].named(err)
+		if refused++; refused == 1 {
+			first = err
+		}
+		if refused <= 3 {
+			e.note("%v", err)
+		}
 	}
-	if len(kept) == 0 {
+	switch {
+	case len(e.points) == 0 && refused == 1:
+		return first
+	case len(e.points) == 0:
 		return fmt.Errorf("none of %d places can be probed: %s", refused, strings.Join(e.Notes, "; "))
-	}
-	if refused > 3 {
+	case refused > 3:
 		e.note("nor can %d more be probed", refused-3)
 	}
-	e.points = kept
 	return nil
 }
 
-func (e *Event) registerAll(points []*point) error {
-	if e.newMirror != nil {
+// registerEach registers the probes of those points that can be probed, and returns an error for each of
+// the others.
+func (e *Event) registerEach(points []*point) []error {
+	switch {
+	case e.newMirror != nil:
 		p := points[0]
 		j, err := kprobes.RegisterJprobe(e.Definition.Place.Symbol, e.newMirror(p.mirrored))
 		if err == nil {
 			e.mirror, p.kprobe = j, &j.Kprobe
 		}
-		return err
-	}
-	if e.isReturn() {
+		return []error{err}
+	case e.isReturn():
 		rps := make([]*kprobes.Kretprobe, len(points))
 		for i, p := range points {
 			rps[i] = p.kretprobe
 		}
-		return kprobes.RegisterKretprobes(rps)
+		return kprobes.RegisterEachKretprobe(rps)
 	}
-	return kprobes.RegisterAll(e.kprobes(points))
+	return kprobes.RegisterEach(e.kprobes(points))
 }
 
 func (e *Event) kprobes(points []*point) []*kprobes.Kprobe {

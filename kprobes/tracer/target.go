@@ -22,7 +22,26 @@ var _ event.Entries = (*target)(nil)
 // Function knows also functions of which there are only inlined copies: they are refused later, by
 // saying so, unless the copies are asked for.
 func (t *target) Function(name string) bool {
-	return len(symtab.Lookup(name)) > 0 || t.image != nil && t.image.IsInlined(name)
+	return len(symtab.Lookup(name)) > 0 || t.image != nil && isWord(name) && t.image.IsInlined(name)
+}
+
+// isWord reports whether a name has no blanks, but in type arguments: it could be more than a name
+// otherwise, and most of those can be told apart without looking anywhere.
+func isWord(name string) bool {
+	depth := 0
+	for i := range len(name) {
+		switch name[i] {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		case ' ', '=':
+			if depth <= 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (t *target) Symbol(name string) (addr uint64, ok bool) {
