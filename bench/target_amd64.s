@@ -28,3 +28,8 @@ TEXT ·tsc(SB),NOSPLIT,$0-8
 	ORQ	DX, AX
 	MOVQ	AX, ret+0(FP)
 	RET
+
+// func pause()
+TEXT ·pause(SB),NOSPLIT|NOFRAME,$0
+	PAUSE
+	RET

@@ -516,7 +516,7 @@ func TestSSENotSaved(t *testing.T) {
 		saved = r.SSE() != nil
 		return false
 	}})
-	probed(1, 2)
+	result = probed(1, 2)
 	unregister(t, p)
 	if saved {
 		t.Error("SSE registers are there that nobody saved")

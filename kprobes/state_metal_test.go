@@ -296,7 +296,7 @@ func TestRegisterEach(t *testing.T) {
 			t.Errorf("%s: %v, want %v", ps[i].Symbol, err, want)
 		}
 	}
-	probed(1, 2)
+	result = probed(1, 2)
 	checkCounts(t, ps[0], 1, 0)
 	unregister(t, ps[0])
 	unregister(t, ps[3])
@@ -311,7 +311,7 @@ func TestRegisterEach(t *testing.T) {
 			t.Errorf("%s: %v, want %v", rps[i].Symbol, err, want)
 		}
 	}
-	probed(1, 2)
+	result = probed(1, 2)
 	unregisterRet(t, rps[0])
 	unregisterRet(t, rps[2])
 	if n := rps[0].Nreturned(); n != 1 {

@@ -18,7 +18,6 @@ func Compile(d *Definition, t Target) (*Program, error) {
 		return nil, c.fail(d.Place.Column, syscall.EINVAL,
 			"Only a probe on one function records: this is a removal or a pattern")
 	}
-	c.p.strings = slices.Sorted(slices.Values(t.StringTypes()))
 	for i := range d.Args {
 		c.entry = d.Kind == KindReturn && d.Args[i].Fetch.atEntry()
 		first := len(c.p.frame.slots)

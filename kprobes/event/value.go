@@ -1,6 +1,9 @@
 package event
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // shows is how scalar types are printed.
 var shows = map[TypeKind]show{
@@ -116,6 +119,9 @@ func (c *compiler) twoWords(n node, f *frame, v Value, depth int, inElem bool) (
 	case TypeInterface:
 		n.show, s.store, s.size = showInterface, storeInterface, interfaceSize
 		s.empty = v.Empty
+		if c.p.strings == nil {
+			c.p.strings = slices.Sorted(slices.Values(c.t.StringTypes()))
+		}
 	default:
 		n.show, s.store, s.size = showSlice, storeSlice, sliceSize
 		if v.Elem == nil {

@@ -114,6 +114,9 @@ func (im *Image) TypeName(addr uint64) (name string, ok bool) {
 // first field is a string. That they implement error is a guess from the name.
 func (im *Image) StringTypes() (addrs []uint64, err error) {
 	defer im.use(&err)()
+	if im.stringTypes != nil {
+		return im.stringTypes, nil
+	}
 	if err := im.index.addTypes(im.info); err != nil {
 		return nil, err
 	}
@@ -140,5 +143,6 @@ func (im *Image) StringTypes() (addrs []uint64, err error) {
 		}
 	}
 	slices.Sort(addrs)
+	im.stringTypes = addrs
 	return addrs, nil
 }

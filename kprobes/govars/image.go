@@ -38,6 +38,8 @@ type Image struct {
 	types     map[dwarf.Offset]godwarf.Type
 	routines  map[dwarf.Offset]*routine
 
+	stringTypes []uint64
+
 	index index
 }
 
