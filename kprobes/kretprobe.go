@@ -77,7 +77,8 @@ func (rp *Kretprobe) Nabandoned() uint64 {
 	return rp.total(func(c *count) uint64 { return c.abandoned }) + rp.ended.Load()
 }
 
-// Nskipped returns how many calls the entry handler did not want followed. Any context.
+// Nskipped returns how many calls the entry handler did not want followed, or failed for. Any
+// context.
 func (rp *Kretprobe) Nskipped() uint64 { return rp.total(func(c *count) uint64 { return c.skipped }) }
 
 // Nlost returns how many calls could not be followed, because MaxActive were. Any

@@ -72,6 +72,7 @@ func (c *cpu) dropEntry() {
 		ri := ref[KretprobeInstance](c.Instance).get()
 		c.Instance = 0
 		ri.call.Put()
+		c.count(&ri.rp.Kprobe).skipped++
 	}
 }
 

@@ -50,8 +50,10 @@ type Tracer struct {
 	errors event.ErrorLog
 	off    atomic.Bool
 
-	// readers are the ids of goroutines whose own hits are not recorded, 0 for none.
+	// readers are the ids of goroutines whose own hits are not recorded, 0 for none; reading is how
+	// many there are.
 	readers [8]atomic.Uint64
+	reading atomic.Int32
 
 	mu     sync.Mutex
 	events []*Event
@@ -133,7 +135,11 @@ func (t *Tracer) Quiet() (end func()) {
 	id := goruntime.Goid(goruntime.SystemG()) // of the g0, which works for the current goroutine
 	for i := range t.readers {
 		if r := &t.readers[i]; r.CompareAndSwap(0, id) {
-			return func() { r.Store(0) }
+			t.reading.Add(1)
+			return func() {
+				t.reading.Add(-1)
+				r.Store(0)
+			}
 		}
 	}
 	return func() {}
@@ -141,6 +147,9 @@ func (t *Tracer) Quiet() (end func()) {
 
 // isReader reports whether a goroutine is quiet. Handler context.
 func (t *Tracer) isReader(goid uint64) bool {
+	if t.reading.Load() == 0 {
+		return false
+	}
 	for i := range t.readers {
 		if r := t.readers[i].Load(); r != 0 && r == goid {
 			return true
