@@ -116,11 +116,17 @@ func around(addr uintptr) (list []*site) {
 
 // unoptimizable returns why s cannot be optimized now. mu is held.
 func (s *site) unoptimizable() error {
+	if !s.armed {
+		return &amd64.RegionError{Reason: "the probe is not armed"}
+	}
+	return s.unoptimizableArmed()
+}
+
+// unoptimizableArmed returns why s could not be optimized if it were armed. mu is held.
+func (s *site) unoptimizableArmed() error {
 	switch {
 	case !optimization:
 		return &amd64.RegionError{Reason: "optimization is off"}
-	case !s.armed:
-		return &amd64.RegionError{Reason: "the probe is not armed"}
 	case s.active.post:
 		return &amd64.RegionError{Reason: "there is a post handler"}
 	}
@@ -176,6 +182,16 @@ func optimizePending() {
 	if len(detours) > 0 {
 		amd64.JumpToDetours(detours)
 	}
+}
+
+// detoursOf makes the detours of sites that are about to be armed, without a jump yet. mu is held.
+func detoursOf(ss []*site) (detours []*amd64.Detour) {
+	for _, s := range ss {
+		if s.wanted() && s.detour == nil && s.unoptimizableArmed() == nil && s.newDetour() == nil {
+			detours = append(detours, s.detour)
+		}
+	}
+	return detours
 }
 
 // newDetour makes s's detour, and lets hits go on in its copy of the instructions. mu is

@@ -106,10 +106,21 @@ func begin(touched []*site) {
 	for _, s := range touched {
 		s.publish()
 	}
+	var detours []*amd64.Detour
+	if len(touched) > largeBatch {
+		detours = detoursOf(touched)
+	}
 	if slices.ContainsFunc(touched, func(s *site) bool { return s.wanted() != s.armed }) {
 		arm(touched...)
 	}
+	if len(detours) > 0 {
+		amd64.JumpToDetours(detours)
+	}
 }
+
+// largeBatch is what more probes are optimized with at once. They may be at everything that runs, the
+// optimizer included, which would take minutes once each of its calls is a breakpoint.
+const largeBatch = 1000
 
 // disturb is called for sites that are about to change, or have appeared or gone: it takes
 // back their optimization and that of sites that have them in their region, until the
@@ -315,6 +326,21 @@ func (p *Kprobe) setReturns() {
 	}
 }
 
+// silence keeps handlers of probes from being called that are about to go, until the function that it
+// returns is called: otherwise they may slow down most of what takes them away.
+func silence(ps []*Kprobe) (end func()) {
+	off := make([]uint32, len(ps))
+	for i, p := range ps {
+		off[i] = p.off
+		p.off = 1
+	}
+	return func() {
+		for i, p := range ps {
+			p.off = off[i]
+		}
+	}
+}
+
 // drop takes registered probes away. mu is held.
 func drop(ps []*Kprobe) {
 	touched := make([]*site, 0, len(ps))
@@ -323,6 +349,9 @@ func drop(ps []*Kprobe) {
 		dropped[p] = true
 		touched = append(touched, p.site)
 		p.site = nil
+	}
+	if len(ps) > largeBatch {
+		defer silence(ps)()
 	}
 	touched = unique(touched)
 	disturb(touched)
