@@ -663,20 +663,16 @@ func TestKretprobeTorture(t *testing.T) {
 	for _, s := range subjects {
 		want = append(want, s.run())
 	}
-	var rps []*Kretprobe
+	var all, rps []*Kretprobe
 	for fn := range symtab.All() {
-		if strings.HasPrefix(fn.Name(), "testing.") {
-			continue
-		}
-		probe := &Kprobe{Addr: fn.Entry(), Flags: FlagDisabled}
-		rp := &Kretprobe{Kprobe: Kprobe{Addr: fn.Entry()}, MaxActive: 32, Handler: func(*KretprobeInstance, *amd64.Regs) {}}
-		if rp.setUp() == nil && Register(probe) == nil {
-			unregister(t, probe)
-			rps = append(rps, rp)
+		if !strings.HasPrefix(fn.Name(), "testing.") {
+			all = append(all, &Kretprobe{Kprobe: Kprobe{Addr: fn.Entry()}, MaxActive: 32, Handler: func(*KretprobeInstance, *amd64.Regs) {}})
 		}
 	}
-	if err := RegisterKretprobes(rps); err != nil {
-		t.Fatal(err)
+	for i, err := range RegisterEachKretprobe(all) {
+		if err == nil {
+			rps = append(rps, all[i])
+		}
 	}
 	old := rtdebug.SetGCPercent(1)
 	rounds := 0
@@ -729,22 +725,16 @@ func TestKretprobeEverything(t *testing.T) {
 	for _, s := range subjects {
 		want = append(want, s.run())
 	}
-	var rps []*Kretprobe
-	refused := 0
+	var all, rps []*Kretprobe
 	for fn := range symtab.All() {
-		rp := &Kretprobe{Kprobe: Kprobe{Addr: fn.Entry()}, MaxActive: 64, Handler: func(*KretprobeInstance, *amd64.Regs) {}}
-		probe := &Kprobe{Addr: fn.Entry(), Flags: FlagDisabled}
-		if rp.setUp() != nil || Register(probe) != nil {
-			refused++
-			continue
+		all = append(all, &Kretprobe{Kprobe: Kprobe{Addr: fn.Entry()}, MaxActive: 64, Handler: func(*KretprobeInstance, *amd64.Regs) {}})
+	}
+	for i, err := range RegisterEachKretprobe(all) {
+		if err == nil {
+			rps = append(rps, all[i])
 		}
-		unregister(t, probe)
-		rps = append(rps, rp)
 	}
-	t.Logf("%d functions, %d refused", len(rps), refused)
-	if err := RegisterKretprobes(rps); err != nil {
-		t.Fatal(err)
-	}
+	t.Logf("%d functions, %d refused", len(rps), len(all)-len(rps))
 	rounds := 4
 	for range rounds {
 		work(t)

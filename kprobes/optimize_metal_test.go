@@ -49,6 +49,7 @@ func TestOptimizable(t *testing.T) {
 		if _, ok := blacklisted(fn); ok {
 			continue
 		}
+		var points []*amd64.Point
 		for pc := fn.Entry(); pc < fn.End(); {
 			i, err := inst.Decode(amd64.OriginalText(pc))
 			if err != nil {
@@ -57,9 +58,10 @@ func TestOptimizable(t *testing.T) {
 			if i.Flow == inst.FlowInt3 && pc != fn.Entry() {
 				break // padding
 			}
-			var p amd64.Point
+			p := new(amd64.Point)
 			err = p.Prepare(pc, pc == fn.Entry())
 			if err == nil {
+				points = append(points, p)
 				allInsns++
 				_, err = p.CanDetour(function(fn), arrivals)
 				if err == nil {
@@ -75,10 +77,10 @@ func TestOptimizable(t *testing.T) {
 				} else if err != nil {
 					reasons[strings.Trim(err.Error(), "0123456789abcdefx")]++
 				}
-				amd64.Release([]*amd64.Point{&p})
 			}
 			pc += uintptr(i.Len)
 		}
+		amd64.Release(points)
 	}
 	for reason, n := range reasons {
 		if n > 50 {

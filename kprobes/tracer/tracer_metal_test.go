@@ -73,7 +73,12 @@ const pkg = "tamaprobe/kprobes/tracer."
 // What is traced.
 
 //go:noinline
-func work(n, address int) int { return n + address }
+func work(n, address int) int {
+	worked.Store(int64(n))
+	return n + address
+}
+
+var worked atomic.Int64
 
 //go:noinline
 func outer(n int) int { return work(n, 0) + 1 }
