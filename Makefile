@@ -1,6 +1,8 @@
 # make run      boot Tamaprobe in QEMU, with its console on this terminal
 # make test     all tests, on the host and on bare metal
-# make bench    what a probe costs
+# make bench    what probes cost, and booting
+# make stdtest  tests of Go's standard library while everything is probed (long)
+# make fuzz     random probes with random handlers
 # make debug    boot it halted, for gdb
 # make lint     gofmt, go vet, staticcheck
 #
@@ -16,14 +18,17 @@ export QEMU MACHINE SMP
 export CPU MEM APPEND INITRD QEMUFLAGS
 
 KERNEL := build/tamaprobe
+FUZZ_ROUNDS ?= 1000
 
 # Packages that are tested on the host; what they need is bytes, or a machine seen
 # from outside.
-HOST := ./arch/amd64/inst ./boot/overlay ./boot/pvhnote ./symtab
-# Packages that are tested on bare metal.
-METAL := ./arch/amd64 ./boot/board ./kprobes ./symtab ./trap
+HOST := ./arch/amd64/inst ./bench/budget ./boot/overlay ./boot/pvhnote ./cmd/tamadump ./dump ./kernel/shell \
+	./kprobes/aggregate ./kprobes/event ./kprobes/govars ./kprobes/ring ./symtab
+# Packages that are tested on bare metal, and those of them that are mostly tested on the host.
+METAL := ./arch/amd64 ./boot/board ./kprobes ./kprobes/tracer ./trap
+METAL_SHORT := ./dump ./kprobes/aggregate ./kprobes/ring ./symtab
 
-.PHONY: run debug kernel test test-host test-metal lint bench clean qemu objdump
+.PHONY: run debug kernel test test-host test-metal stdtest stdtest-quick fuzz lint bench clean qemu objdump
 
 run: qemu kernel
 	@INITRD=$${INITRD:-$(KERNEL)} REBOOT=1 scripts/qemu.sh $(KERNEL)
@@ -46,15 +51,27 @@ test-host: qemu objdump
 
 test-metal: qemu
 	SMP=1 scripts/metal.sh test -count=1 -short $(METAL)
-	SMP=4 scripts/metal.sh test -count=1 $(METAL)
+	SMP=4 scripts/metal.sh test -count=1 -short $(METAL_SHORT)
+	SMP=4 APPEND="FUZZ_ROUNDS=$(FUZZ_ROUNDS)" scripts/metal.sh test -count=1 $(METAL)
+
+# Random probes with random handlers: 10,000 rounds, 1,000 in make test.
+fuzz: qemu
+	SMP=4 scripts/metal.sh test -count=1 -v -run TestFuzz ./kprobes
+
+# What has passed is not run again while it is the same: interrupt it as you like.
+stdtest: qemu
+	go run ./stdtest
+
+stdtest-quick: qemu
+	go run ./stdtest -quick
 
 lint:
 	scripts/lint.sh
 
-# With -icount an instruction takes a nanosecond.
-bench: qemu
-	@scripts/metal.sh build -o build/bench ./bench
-	@SMP=1 QEMUFLAGS="-icount shift=0" scripts/qemu.sh build/bench </dev/null
+# The bench looks up Go variables in itself, as the kernel does.
+bench: qemu kernel
+	@LDFLAGS=-compressdwarf=false scripts/metal.sh build -o build/bench ./bench
+	@go run ./bench/run
 
 qemu:
 	@command -v $(QEMU) >/dev/null || scripts/install.sh qemu-system-x86

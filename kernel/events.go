@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"tamaprobe/kernel/shell"
@@ -15,10 +14,10 @@ import (
 var eventCommands = []command{
 	{name: "p", match: isDefinition('p'), args: "[:[GRP/]EVENT] [-inline] PLACE [ARG...] [if EXPR]", help: "define a probe event",
 		whole: (*console).define, complete: completeDefinition, text: topicText("places"),
-		examples: []string{"p main.runSort i", "p:json/encode encoding/json.Marshal v", "p main.fib n if n > 20", "p sort.*", "p workload.go:40 rng"}},
+		examples: []string{"p main.runSort i", "p:json/encode encoding/json.Marshal v", "p main.fib n if n > 20", "p sort.*", "p workload.go:47 j"}},
 	{name: "r", match: isDefinition('r'), args: "[MAXACTIVE][:[GRP/]EVENT] SYMBOL [ARG...] [if EXPR]", help: "define a return event",
 		whole: (*console).define, complete: completeDefinition,
-		examples: []string{"r main.runJSON $ret0 $dur", "r:slow encoding/json.Unmarshal err $dur if dur > 1ms"}},
+		examples: []string{"r main.runJSON $ret0 $dur", "r:slow main.handle req.Path err $dur if dur > 1ms"}},
 	{name: "-", match: func(first string) bool { return strings.HasPrefix(first, "-:") }, args: "EVENT | -:[GRP/]EVENT", help: "remove events",
 		whole: (*console).remove, complete: completeEvents,
 		examples: []string{"-:p_main_fib_0", "- json/*", "- *"}},
@@ -45,6 +44,7 @@ func isDefinition(kind byte) func(first string) bool {
 
 // define executes a definition.
 func (c *console) define(x *shell.Context, line string) error {
+	defer c.tracer.Quiet()() // to read debugging information is much work
 	e, err := c.tracer.Define(line)
 	if err != nil {
 		return explained(err)
@@ -119,13 +119,18 @@ func disabling(disabled bool) func(*console, *shell.Context, []string) error {
 func (c *console) events(x *shell.Context) error {
 	w := lineWriter{w: x}
 	defer w.flush()
-	for _, e := range c.tracer.Events() {
+	events := c.tracer.Events()
+	width := 24
+	for _, e := range events {
+		width = max(width, len(e.Name()))
+	}
+	for _, e := range events {
 		state := "enabled"
 		if e.Disabled() {
 			state = "disabled"
 		}
 		f := e.Figures()
-		w.printf("%-32s %-8s %8d hits  %s\n", e.Name(), state, f.Hits, e.Save())
+		w.printf("%-*s %-8s %8d hits  %s\n", width, e.Name(), state, f.Hits, e.Save())
 	}
 	return nil
 }
@@ -160,6 +165,3 @@ func (c *console) save(x *shell.Context) error {
 	}
 	return nil
 }
-
-// eventWord is how an event is called in a column.
-func eventWord(e *tracer.Event) string { return fmt.Sprint(e.Definition.Event) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"slices"
 
 	"tamaprobe/kernel/shell"
@@ -110,8 +109,6 @@ type probe struct {
 	event *tracer.Event
 	*kprobes.Kprobe
 }
-
-var errNoFunction = errors.New("no function matches")
 
 // functionNames are the names of all functions, sorted.
 func functionNames() []string {

@@ -22,7 +22,7 @@ var sumCommands = []command{
 		examples: []string{"hist runtime.mallocgc size", "hist -l 0,30,1 main.fib n"}},
 	{name: "latency", match: prefixed("latency"), args: "[:NAME] SYMBOL [KEY...] [if EXPR]", help: "a histogram of how long a function takes",
 		whole: (*console).sum, complete: completeDefinition,
-		examples: []string{"latency main.runJSON", "latency encoding/json.Unmarshal err"}},
+		examples: []string{"latency main.runJSON", "latency main.handle err"}},
 	{name: "stacks", match: prefixed("stacks"), args: "[:NAME] PLACE [if EXPR]", help: "count the call stacks that lead to a place",
 		whole: (*console).sum, complete: completeDefinition,
 		examples: []string{"stacks runtime.mallocgc if size > 4096"}},
@@ -33,6 +33,7 @@ var sumCommands = []command{
 }
 
 func (c *console) sum(x *shell.Context, line string) error {
+	defer c.tracer.Quiet()()
 	e, err := c.tracer.Aggregate(line)
 	if err != nil {
 		return explained(err)
@@ -101,7 +102,8 @@ func (c *console) print(x *shell.Context, args []string) error {
 func writeSums(x *shell.Context, w io.Writer, es []*tracer.Event, top int) {
 	v := tracer.View{Top: top, Color: !x.Plain()}
 	if !x.Plain() {
-		_, v.Width = x.Size()
+		_, cols := x.Size()
+		v.Width = cols - 1 // a view leaves the last column free
 	}
 	for _, e := range es {
 		b := fmt.Appendf(nil, "%s\n", x.Paint(shell.Bold, e.Name()))

@@ -31,9 +31,9 @@ Examples:
 `},
 	{Name: "filters", Help: "which hits an event takes", Text: `Behind the arguments, if EXPR lets pass what it says:
   p main.fib n if n > 20 && n != 23
-  r encoding/json.Unmarshal err $dur if dur > 100us || err ~ "*unexpected*"
+  r main.handle status err $dur if dur > 100us || err ~ "*no such*"
 There are == != < <= > >= &, ~ for patterns of text, && || ! and parentheses; of arguments by
-name, and of common_pid (the goroutine's id), common_cpu, comm, dur.
+name, of what could be one, and of common_pid (the goroutine's id), common_cpu, comm, dur.
 `},
 	{Name: "sums", Help: "adding up in the kernel", Text: `count, hist, latency and stacks add hits up instead of recording them. They go on until
 they are removed; run something with & meanwhile:
@@ -51,7 +51,7 @@ they are removed; run something with & meanwhile:
 	{Name: "recording", Help: "where records go", Text: `Hits are recorded in a ring buffer for each processor. trace prints what is there; trace_pipe
 prints and removes; tp_printk 1 does so while you type. What is lost is counted: stats.
 A full buffer loses the oldest records, with overwrite 0 the new ones. tracing 0 stops all.
-The console's own hits are not recorded while it prints.
+The console's own hits are not recorded while it prints or defines events.
 `},
 	{Name: "boot", Help: "events from the kernel command line", Text: `APPEND="'kprobe_event=p main.fib n;r main.fib'" make run
 defines events before the first command; commas may stand for blanks. save prints the option.

@@ -154,9 +154,12 @@ func (c *console) runWorkload(x *shell.Context, args []string) error {
 func (l *workload) times(ctx context.Context, n int) string {
 	var result string
 	start := time.Now()
+	done := ctx.Done()
 	for i := range n {
-		if ctx.Err() != nil {
+		select {
+		case <-done:
 			return fmt.Sprintf("%s: stopped after %d runs\n", l.name, i)
+		default:
 		}
 		result = l.run(i)
 	}

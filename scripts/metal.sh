@@ -19,8 +19,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build
 export GOTOOLCHAIN=local # another one would not match the overlay
 
-go run -C "$root" ./boot/overlay -o "$build/_overlay"
-go build -C "$root" -o "$build/pvhnote" ./boot/pvhnote
+# GOROOT may name another tree (stdtest); the overlay is made from the stock one.
+env -u GOROOT go run -C "$root" ./boot/overlay -o "$build/_overlay"
+env -u GOROOT go build -C "$root" -o "$build/pvhnote" ./boot/pvhnote
 
 flags=(-buildvcs=false -overlay "$build/_overlay/overlay.json" -tags linkramstart,metal)
 case $command in

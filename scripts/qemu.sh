@@ -67,8 +67,8 @@ else
 	serial=(-monitor none -chardev stdio,id=com1,signal=off -serial chardev:com1)
 fi
 
-# Without a terminal the console writes plain text.
-[ -t 1 ] || append="$append CONSOLE=plain"
+# Without a terminal the console writes plain text, unless APPEND says what it is to do.
+[ -t 1 ] || [[ " $append" = *" CONSOLE="* ]] || append="$append CONSOLE=plain"
 
 args=(
 	-machine "${MACHINE:-q35}" -accel tcg -cpu "${CPU:-max}"

@@ -42,11 +42,12 @@ func TestCommandLine(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		{"", []string{"args"}, `["tamaprobe" "args"] []`},
-		{"", []string{"args", "a b", "", `say "x"`, "it's"}, `["tamaprobe" "args" "a b" "" "say \"x\"" "it's"] []`},
-		{"args  GOGC=50 X_1=a=b lower=1 1X=2", []string{"-v"}, `["tamaprobe" "args" "lower=1" "1X=2" "-v"] ["GOGC=50" "X_1=a=b"]`},
-		{"args GOMAXPROCS=1", nil, `["tamaprobe" "args"] []`},
-		{"args " + strings.Repeat("word ", 30), nil, `["tamaprobe" "args"` + strings.Repeat(` "word"`, 30) + "] []"},
+		{"", []string{"args"}, `["tamaprobe" "args"] ["CONSOLE=plain"]`},
+		{"", []string{"args", "a b", "", `say "x"`, "it's"}, `["tamaprobe" "args" "a b" "" "say \"x\"" "it's"] ["CONSOLE=plain"]`},
+		{"args  GOGC=50 X_1=a=b lower=1 1X=2", []string{"-v"}, `["tamaprobe" "args" "lower=1" "1X=2" "-v"] ["GOGC=50" "X_1=a=b" "CONSOLE=plain"]`},
+		{"args GOMAXPROCS=1", nil, `["tamaprobe" "args"] ["CONSOLE=plain"]`},
+		{"args CONSOLE=terminal", nil, `["tamaprobe" "args"] ["CONSOLE=terminal"]`},
+		{"args " + strings.Repeat("word ", 30), nil, `["tamaprobe" "args"` + strings.Repeat(` "word"`, 30) + `] ["CONSOLE=plain"]`},
 	} {
 		out, code := boot(t, []string{"APPEND=" + c.append}, c.args...)
 		if out != c.want+"\n" || code != 0 {

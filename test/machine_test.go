@@ -21,7 +21,7 @@ import (
 
 // patience is how long a test waits for something that should happen at once. The
 // host may be busy.
-const patience = 2 * time.Minute
+const patience = time.Minute
 
 // image builds the test image once.
 var image = sync.OnceValues(func() (string, error) {
@@ -65,7 +65,7 @@ func boot(t *testing.T, env []string, args ...string) (output string, code int) 
 	return plain(out), cmd.ProcessState.ExitCode()
 }
 
-var escapes = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
+var escapes = regexp.MustCompile(`\x1b(?:\[[?0-9;]*[A-Za-z]|[78])`)
 
 // plain removes what is meant for a terminal.
 func plain(b []byte) string {
@@ -136,9 +136,27 @@ func (s *session) expect(pattern string) string {
 			return text
 		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("no %q in:\n%s", pattern, text)
+			s.t.Fatalf("no %q in:\n%s", pattern, tail(text))
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// raw returns what has been printed and not taken, with what is meant for a terminal.
+func (s *session) raw() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.String()
+}
+
+// seen waits until the output matches, and takes none of it.
+func (s *session) seen(pattern string) {
+	s.t.Helper()
+	re := regexp.MustCompile(pattern)
+	for deadline := time.Now().Add(patience); !re.MatchString(plain([]byte(s.raw()))); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("no %q in:\n%s", pattern, tail(s.raw()))
+		}
 	}
 }
 
@@ -150,13 +168,13 @@ func (s *session) send(text string) {
 	}
 }
 
-// do types a command and returns what is printed up to the next prompt, without the
-// echo.
+// do gives a command to the console, which writes plain text: without an echo. It returns what is
+// printed up to the next prompt.
 func (s *session) do(line string) string {
 	s.t.Helper()
 	s.send(line + "\r")
-	s.expect(regexp.QuoteMeta(line) + `\n`)
-	return strings.TrimSuffix(s.expect(`(?m)^> $`), "> ")
+	out := s.expect(`\A\n(?:(?s).*\n)?> \z`)
+	return strings.TrimSuffix(out[1:], "> ")
 }
 
 // wait waits for the command's end and returns its exit code.

@@ -26,10 +26,7 @@ func (c *Context) Live(interval time.Duration, draw func(w io.Writer)) {
 			s.out.setFrame(fitFrame(view.String(), s.screen()))
 		}
 	}
-	if !plain {
-		show()
-	}
-	c.repeat(interval, show)
+	c.repeat(interval, show, !plain)
 	view.Reset()
 	draw(&view)
 	s.out.setFrame(nil)
@@ -44,13 +41,13 @@ func (c *Context) Stream(interval time.Duration, next func(w io.Writer)) {
 		next(&b)
 		c.shell.out.write(b.Bytes())
 	}
-	print()
-	c.repeat(interval, print)
+	c.repeat(interval, print, true)
 	print()
 }
 
-// repeat calls f at intervals until a key or ^C.
-func (c *Context) repeat(interval time.Duration, f func()) {
+// repeat calls f at intervals until a key or ^C; also at once if it is asked to. A key that
+// answers what f shows ends it.
+func (c *Context) repeat(interval time.Duration, f func(), atOnce bool) {
 	k := c.shell.keys
 	listening := k.listening()
 	keys := k.listen()
@@ -59,6 +56,9 @@ func (c *Context) repeat(interval time.Duration, f func()) {
 	}
 	done := c.Done()
 	defer c.seen()
+	if atOnce {
+		f()
+	}
 	ticks := time.NewTicker(max(interval, minInterval))
 	defer ticks.Stop()
 	for {

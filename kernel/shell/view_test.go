@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -336,6 +337,28 @@ func TestStream(t *testing.T) {
 				want = append(want, "^C")
 			}
 			s.want(append(want, ">")...)
+		})
+	}
+}
+
+// A key that answers the first thing that is shown ends it.
+func TestStreamAnswered(t *testing.T) {
+	for _, options := range []Options{plain, terminal} {
+		run(t, options, func(s *session) {
+			shown := 0
+			s.shell.Add(&Command{Name: "answered", Run: func(c *Context, _ string) error {
+				c.Stream(time.Second, func(io.Writer) {
+					if shown++; shown == 1 {
+						s.shell.keys.feed('x')
+					}
+				})
+				return nil
+			}})
+			s.send("answered\r")
+			s.pass(time.Minute)
+			if shown != 2 {
+				t.Errorf("it was shown %d times, want 2: at the beginning and at the end", shown)
+			}
 		})
 	}
 }
