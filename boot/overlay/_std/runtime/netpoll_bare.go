@@ -1,4 +1,4 @@
-// There is no network poller: netpoll is where the last idle processor waits
+// The network poller knows pipes. Besides, netpoll is where the last idle processor waits
 // for a timer or an interrupt.
 
 package runtime
@@ -17,8 +17,8 @@ func netpollinit() {
 }
 
 func netpollIsPollDescriptor(fd uintptr) bool      { return false }
-func netpollopen(fd uintptr, pd *pollDesc) uintptr { return 1 /* EPERM */ }
-func netpollclose(fd uintptr) uintptr              { return 0 }
+func netpollopen(fd uintptr, pd *pollDesc) uintptr { return barepipepoll(fd, pd) }
+func netpollclose(fd uintptr) uintptr              { return barepipepoll(fd, nil) }
 func netpollarm(pd *pollDesc, mode int)            { throw("runtime: unused") }
 
 func netpollBreak() { barenetpollwake() }
@@ -34,5 +34,7 @@ func netpoll(delay int64) (gList, int32) {
 		baresleep(&barePollWake, 0, delay)
 		atomic.Store(&barePollWake, 0)
 	}
-	return gList{}, 0
+	var list gList
+	delta := barepipesready(&list)
+	return list, delta
 }

@@ -457,12 +457,17 @@ func bareSignalWaiting() bool {
 // System calls of packages os, syscall and internal/poll.
 
 const (
+	_EPERM  = 1
 	_ENOENT = 2
 	_EBADF  = 9
+	_EINVAL = 22
+	_EMFILE = 24
+	_ESPIPE = 29
+	_EPIPE  = 32
 )
 
 // baresyscall is internal/runtime/syscall/linux.Syscall6: there are no files
-// but the console, and the process is number 1 of user 0.
+// but the console and pipes, and the process is number 1 of user 0.
 //
 //go:linkname baresyscall
 //go:nosplit
@@ -487,6 +492,7 @@ func baresyscall(num, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2, errno uintptr) {
 		sysGettid     = 186
 		sysExitGroup  = 231
 		sysOpenat     = 257
+		sysPipe2      = 293
 		sysGetrandom  = 318
 	)
 	switch num {
@@ -494,14 +500,27 @@ func baresyscall(num, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2, errno uintptr) {
 		if a1 == 0 {
 			return 0, 0, 0 // end of file: the console is not a file
 		}
-		return ^uintptr(0), 0, _EBADF
+		if num == sysPread64 {
+			return ^uintptr(0), 0, _ESPIPE
+		}
+		return bareresult(barepiperead(a1, a2, a3))
 	case sysWrite:
+		if a1 > 2 {
+			return bareresult(barepipewrite(a1, a2, a3))
+		}
 		n := barewrite(a1, unsafe.Pointer(a2), int32(a3))
 		if n < 0 {
 			return ^uintptr(0), 0, uintptr(-n)
 		}
 		return uintptr(n), 0, 0
-	case sysClose, sysSchedYield, sysGetuid, sysGetgid, sysGeteuid, sysGetegid, sysGetppid:
+	case sysClose:
+		if a1 > 2 {
+			return bareresult(0, barepipeclose(a1))
+		}
+		return 0, 0, 0
+	case sysPipe2:
+		return bareresult(0, barepipe2((*[2]int32)(unsafe.Pointer(a1))))
+	case sysSchedYield, sysGetuid, sysGetgid, sysGeteuid, sysGetegid, sysGetppid:
 		return 0, 0, 0
 	case sysGetpid:
 		return 1, 0, 0
@@ -513,7 +532,7 @@ func baresyscall(num, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2, errno uintptr) {
 		if a1 <= 2 {
 			return 2, 0, 0 // F_GETFL: O_RDWR
 		}
-		return ^uintptr(0), 0, _EBADF
+		return bareresult(barepipefcntl(a1, a2, a3))
 	case sysGetcwd:
 		if a2 < 2 {
 			return ^uintptr(0), 0, _EINVAL
@@ -534,7 +553,15 @@ func baresyscall(num, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2, errno uintptr) {
 	return ^uintptr(0), 0, _ENOSYS
 }
 
-const _EINVAL = 22
+// bareresult returns what a system call does that failed if errno is not 0.
+//
+//go:nosplit
+func bareresult(r, errno uintptr) (r1, r2, errnum uintptr) {
+	if errno != 0 {
+		return ^uintptr(0), 0, errno
+	}
+	return r, 0, 0
+}
 
 // barerawsyscall is syscall.rawSyscallNoError.
 //
