@@ -129,24 +129,21 @@ func TestEveryBoundary(t *testing.T) {
 		functions += len(todo)
 		n := 0
 		for k := 0; len(todo) > 0; k += step {
-			var ps []*Kprobe
+			var all, ps []*Kprobe
 			for i, pcs := range todo {
 				// Not the same one in all functions, with steps.
 				if at := k + i%step; at < len(pcs) {
-					p := &Kprobe{Addr: pcs[at], PreHandler: func(*Kprobe, *amd64.Regs) bool { return false }, Flags: FlagDisabled}
-					if Register(p) == nil {
-						unregister(t, p)
-						p.Flags = 0
-						ps = append(ps, p)
-					}
+					all = append(all, &Kprobe{Addr: pcs[at], PreHandler: func(*Kprobe, *amd64.Regs) bool { return false }})
+				}
+			}
+			for i, err := range RegisterEach(all) {
+				if err == nil {
+					ps = append(ps, all[i])
 				}
 			}
 			todo = slices.DeleteFunc(todo, func(pcs []uintptr) bool { return k+step >= len(pcs) })
 			if len(ps) == 0 {
 				continue
-			}
-			if err := RegisterAll(ps); err != nil {
-				t.Fatal(err)
 			}
 			if got := s.run(); got != want { // by breakpoints
 				t.Fatalf("%s: round %d: %s\nwant %s", s.name, k, got, want)

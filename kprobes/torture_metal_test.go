@@ -50,7 +50,7 @@ var programs = []struct {
 // them, by jumps where that can be, and the garbage collector at work all the time: the results are those
 // without probes.
 func TestRuntimeTorture(t *testing.T) {
-	duration := 40 * time.Second
+	duration := 20 * time.Second
 	if testing.Short() {
 		duration = 4 * time.Second
 	}
