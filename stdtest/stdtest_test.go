@@ -1,0 +1,181 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tamaprobe/stdtest/way"
+)
+
+const probesLine = "\nharness: 3 functions: 3 kprobes (2 optimized), 1234567 hits, 5 missed; 2 kretprobes, 89 calls: 80 returned, 4 abandoned, 0 lost, 5 on their way\n"
+
+func TestResult(t *testing.T) {
+	for _, c := range []struct {
+		name, way string
+		exit      int
+		log       string
+		ok        bool
+		want      string // in the line that is printed
+	}{
+		{"passes", way.Bare, 0, "=== RUN   TestA\r\n--- PASS: TestA (0.00s)\r\n    --- PASS: TestA/1 (0.00s)\n--- SKIP: TestB (0.00s)\nPASS\n", true,
+			"ok\tx bare 1.5s 1 tests and 1 that skip themselves"},
+		{"passes with probes", way.Jump, 0, "--- PASS: TestA (0.00s)\nPASS\n" + probesLine, true,
+			"1 tests, 1,234,567 hits, 89 followed calls"},
+		{"a test fails", way.Bare, 1, "--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/one (0.00s)\n--- PASS: TestB (0.00s)\nFAIL\n", false, "TestA TestA/one"},
+		{"exit code 0, but a test failed", way.Bare, 0, "--- FAIL: TestA (0.00s)\n", false, "TestA"},
+		{"no tests", way.Bare, 0, "PASS\n", false, "exit code 0"},
+		{"ends early", way.Bare, 125, "--- PASS: TestA (0.00s)\nsomething happened\n\n", false, `exit code 125, "something happened"`},
+		{"the probes were not there", way.Int3, 0, "--- PASS: TestA (0.00s)\nPASS\n", false, "exit code 0"},
+		{"the probes do not add up", way.Jump, 3, "--- PASS: TestA (0.00s)\n" + probesLine + "\nharness: FAIL: main.f: 3 hits\n", false, "main.f: 3 hits"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			res := &result{Package: "x", Way: c.way, Exit: c.exit, Seconds: 1.5}
+			res.read([]byte(c.log))
+			if res.ok() != c.ok || !strings.Contains(res.String(), c.want) {
+				t.Errorf("ok is %v: %s", res.ok(), res)
+			}
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	good := func(pkg, way string) *result {
+		return &result{Package: pkg, Way: way, Passed: 3, Hits: 1000, Probes: strings.TrimPrefix(way, "bare")}
+	}
+	bad := func(pkg, way string) *result { return &result{Package: pkg, Way: way, Exit: 1} }
+	for _, c := range []struct {
+		name string
+		all  []*result
+		ok   bool
+		want string
+	}{
+		{"all pass", []*result{good("a", way.Bare), good("a", way.Jump)}, true, "2 of 2 runs passed: 6 tests, 2,000 hits"},
+		{"bare fails, too", []*result{bad("a", way.Bare), bad("a", way.Jump)}, false, "0 of 2"},
+		{"only probed", []*result{good("a", way.Bare), bad("a", way.Jump)}, false, "a fails only when it is probed: jump\n1 of 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			if ok := summary(&b, c.all); ok != c.ok || !strings.HasPrefix(b.String(), c.want) {
+				t.Errorf("ok is %v: %s", ok, &b)
+			}
+		})
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	s := &suite{pkg: "a", isShort: true}
+	got := markdown([]*suite{s}, way.All, []*result{
+		{Package: "a", Way: way.Bare, Passed: 3, Seconds: 1.4},
+		{Package: "a", Way: way.Jump, Passed: 3, Seconds: 20, Probes: "x", Hits: 1234},
+		{Package: "a", Way: way.Int3, Exit: 1},
+	})
+	want := "| package | tests | bare | jump | hits | int3 | hits |\n|---|---|---|---|---|---|---|\n" +
+		"| a (short) | 3 | 1 s | 20 s | 1,234 | FAIL | 0 |\n"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+func TestArgs(t *testing.T) {
+	for _, c := range []struct {
+		s    suite
+		want string
+	}{
+		{suite{}, ""},
+		{suite{isShort: true}, "-test.short"},
+		{suite{skips: []skip{{noFiles, "TestA TestB/x.y"}, {speed, "TestC"}}}, `-test.skip=^TestA$|^TestB$/^x\.y$|^TestC$`},
+	} {
+		if got := strings.Join(c.s.args(), " "); got != c.want {
+			t.Errorf("%+v: %s", c.s, got)
+		}
+	}
+}
+
+// The list is what it says it is.
+func TestSuites(t *testing.T) {
+	goroot, err := output("go", "env", "GOROOT")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	quick := 0
+	for _, s := range suites {
+		if seen[s.pkg] {
+			t.Errorf("%s is listed twice", s.pkg)
+		}
+		seen[s.pkg] = true
+		if s.quick {
+			quick++
+		}
+		files, err := filepath.Glob(filepath.Join(goroot, "src", s.pkg, "*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s has no tests", s.pkg)
+		}
+		var text strings.Builder
+		for _, name := range files {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.Write(b)
+		}
+		for _, k := range s.skips {
+			if k.why == "" {
+				t.Errorf("%s: no reason for %s", s.pkg, k.tests)
+			}
+			for _, name := range strings.Fields(k.tests) {
+				name, _, _ = strings.Cut(name, "/")
+				if ok, err := regexp.MatchString(`(?m)^func `+name+`\(`, text.String()); err != nil || !ok {
+					t.Errorf("%s has no %s", s.pkg, name)
+				}
+			}
+		}
+	}
+	if len(suites) < 40 || quick < 5 {
+		t.Errorf("%d packages, %d quick ones", len(suites), quick)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	for _, c := range []struct {
+		o    options
+		want int // packages, -1: an error
+	}{
+		{options{ways: way.All}, len(suites)},
+		{options{ways: way.All, packages: []string{"strings", "sort"}}, 2},
+		{options{ways: []string{"bear"}}, -1},
+		{options{ways: way.All, packages: []string{"strnigs"}}, -1},
+	} {
+		chosen, err := choose(c.o)
+		if got := len(chosen); err != nil && c.want >= 0 || err == nil && got != c.want {
+			t.Errorf("%+v: %d packages, %v", c.o, got, err)
+		}
+	}
+}
+
+// The stock file is edited in the one place that is looked for, and refused if it is not there.
+func TestEdit(t *testing.T) {
+	for _, c := range []struct {
+		text, want, wrong string
+	}{
+		{"package p\n\n" + hook + "\treturn\n}\n", hook + call + "\treturn\n", ""},
+		{"package p\n", "", "found 0 times"},
+		{hook + hook, "", "found 2 times"},
+	} {
+		dir := t.TempDir()
+		from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+		if err := os.WriteFile(from, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		err := edit(from, to)
+		if (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("%q: %v", c.text, err)
+		}
+		if b, _ := os.ReadFile(to); err == nil && !strings.Contains(string(b), c.want) {
+			t.Errorf("%q became %q", c.text, b)
+		}
+	}
+}
