@@ -46,7 +46,7 @@ test: lint test-host test-metal stdtest-quick
 
 test-host: qemu objdump
 	go test $(HOST)
-	go test -run ^$$ -fuzz FuzzDecode -fuzztime 10s ./arch/amd64/inst
+	go test -run ^$$ -fuzz FuzzDecode -fuzztime 5s ./arch/amd64/inst
 	go test -count=1 ./test
 
 test-metal: qemu

@@ -39,6 +39,7 @@ func byteAt(addr uintptr) byte { return *(*byte)(unsafe.Add(nil, addr)) }
 
 // How much of the image can be optimized.
 func TestOptimizable(t *testing.T) {
+	oneProcessor(t)
 	start()
 	mu.Lock()
 	defer mu.Unlock()

@@ -59,7 +59,7 @@ func (r *runner) boot(res *result, name string, i image, w string, args []string
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends QEMU, too
 	cmd.Env = append(os.Environ(), "APPEND="+os.Getenv("APPEND")+" "+way.Variable+"="+w)
 	if os.Getenv("MEM") == "" {
-		cmd.Env = append(cmd.Env, "MEM=1G")
+		cmd.Env = append(cmd.Env, "MEM=2G")
 	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
