@@ -68,7 +68,7 @@ var suites = []suite{
 		{noMapping, "TestEqualNearPageBoundary TestIndexNearPageBoundary " +
 			"TestIndexByteNearPageBoundary TestCountNearPageBoundary"},
 	}},
-	{pkg: "cmp", quick: true},
+	{pkg: "cmp"},
 	{pkg: "compress/flate", isShort: true, skips: []skip{
 		{noFiles, "TestWriteBlock TestWriteBlockDynamic TestWriterPersistentWriteError"},
 	}},
