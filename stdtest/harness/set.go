@@ -52,7 +52,7 @@ type set struct {
 	optimized int
 }
 
-// A batch is the probes on some functions. The engine takes and gives back its probes a
+// A batch is the probes on some functions. The engine is given the probes to optimize a
 // batch at a time, because its own functions are probed as well: while a batch is
 // optimized, all but its own are jumps, which take far less time than breakpoints.
 type batch struct {
