@@ -22,7 +22,7 @@ FUZZ_ROUNDS ?= 1000
 
 # Packages that are tested on the host; what they need is bytes, or a machine seen
 # from outside.
-HOST := ./arch/amd64/inst ./bench/budget ./boot/overlay ./boot/pvhnote ./cmd/tamadump ./dump ./kernel/shell \
+HOST := ./arch/amd64/inst ./bench/budget ./boot/archive ./boot/overlay ./boot/pvhnote ./cmd/tamadump ./dump ./kernel/shell \
 	./kprobes/aggregate ./kprobes/event ./kprobes/govars ./kprobes/ring ./stdtest ./symtab
 # Packages that are tested on bare metal, and those of them that are mostly tested on the host.
 METAL := ./arch/amd64 ./boot/board ./kprobes ./kprobes/tracer ./trap

@@ -35,6 +35,7 @@ func baretsc() uint64
 func init() {
 	hw.Hwinit1()
 	netpollGenericInit()
+	barefilesinit()
 }
 
 // bareosinit is called by osinit.
@@ -457,17 +458,25 @@ func bareSignalWaiting() bool {
 // System calls of packages os, syscall and internal/poll.
 
 const (
-	_EPERM  = 1
-	_ENOENT = 2
-	_EBADF  = 9
-	_EINVAL = 22
-	_EMFILE = 24
-	_ESPIPE = 29
-	_EPIPE  = 32
+	_EPERM        = 1
+	_ENOENT       = 2
+	_EBADF        = 9
+	_EACCES       = 13
+	_EEXIST       = 17
+	_ENOTDIR      = 20
+	_EISDIR       = 21
+	_EINVAL       = 22
+	_EMFILE       = 24
+	_ESPIPE       = 29
+	_EROFS        = 30
+	_EPIPE        = 32
+	_ERANGE       = 34
+	_ENAMETOOLONG = 36
 )
 
 // baresyscall is internal/runtime/syscall/linux.Syscall6: there are no files
-// but the console and pipes, and the process is number 1 of user 0.
+// but the console, pipes and those of an archive, and the process is number 1
+// of user 0.
 //
 //go:linkname baresyscall
 //go:nosplit
@@ -495,6 +504,9 @@ func baresyscall(num, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2, errno uintptr) {
 		sysPipe2      = 293
 		sysGetrandom  = 318
 	)
+	if r, errno, ok := barefilecall(num, a1, a2, a3, a4); ok {
+		return bareresult(r, errno)
+	}
 	switch num {
 	case sysRead, sysPread64:
 		if a1 == 0 {
@@ -540,7 +552,7 @@ func baresyscall(num, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2, errno uintptr) {
 		*(*[2]byte)(unsafe.Pointer(a1)) = [2]byte{'/', 0}
 		return 2, 0, 0
 	case sysOpen, sysOpenat:
-		return ^uintptr(0), 0, _ENOENT
+		return ^uintptr(0), 0, _ENOENT // there is no archive
 	case sysGetrandom:
 		if !bareHasRNG {
 			break // better no keys than weak ones

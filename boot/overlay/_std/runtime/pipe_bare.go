@@ -1,4 +1,4 @@
-// Pipes: the only files that there are besides the console. They never block: a
+// Pipes: the only files that can be written besides the console. They never block: a
 // goroutine that finds one empty or full waits in the network poller, as for a pipe in
 // non-blocking mode on Linux.
 
