@@ -5,11 +5,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"tamaprobe/boot/archive"
 )
 
 // A builder builds test binaries.
@@ -18,10 +21,12 @@ type builder struct {
 	dir  string // where everything goes that is made
 }
 
-// An image is a test binary.
+// An image is a test binary and the files that it is to have.
 type image struct {
-	file string
-	hash string // of its contents
+	file    string
+	archive string
+	dir     string // the working directory
+	hash    string // of the contents of both
 }
 
 // prepare makes the Go tree.
@@ -49,23 +54,78 @@ func (b *builder) prepare(goroot string) error {
 
 func (b *builder) tree() string { return filepath.Join(b.dir, "goroot") }
 
-// build builds the test binary of a suite.
+// build builds the test binary of a suite, and the archive of its files.
 func (b *builder) build(s *suite) (image, error) {
-	file := filepath.Join(b.dir, s.fileName()+".test")
+	i := image{
+		file:    filepath.Join(b.dir, s.fileName()+".test"),
+		archive: filepath.Join(b.dir, s.fileName()+".tar"),
+		dir:     filepath.Join(b.tree(), "src", s.pkg),
+	}
 	env := []string{"GOROOT=" + b.tree()}
-	if err := b.metal(env, "test", "-tags", tags, "-c", "-o", file, s.pkg); err != nil {
+	if err := b.metal(env, "test", "-tags", tags, "-c", "-o", i.file, s.pkg); err != nil {
 		return image{}, err
 	}
-	f, err := os.Open(file)
-	if err != nil {
+	if err := b.archive(s, i.archive); err != nil {
 		return image{}, err
+	}
+	h := sha256.New()
+	for _, name := range []string{i.file, i.archive} {
+		f, err := os.Open(name)
+		if err != nil {
+			return image{}, err
+		}
+		defer f.Close()
+		if _, err := io.Copy(h, f); err != nil {
+			return image{}, err
+		}
+	}
+	i.hash = hex.EncodeToString(h.Sum(nil))
+	return i, nil
+}
+
+// archive writes the files that a suite's tests read. They have the names that they have here,
+// in the tree that the test binary was built in: so they are where runtime.GOROOT and
+// runtime.Caller say.
+func (b *builder) archive(s *suite, name string) error {
+	folder := filepath.Join("src", s.pkg)
+	files := make(map[string][]byte)
+	entries, err := os.ReadDir(filepath.Join(b.tree(), folder))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != "testdata" {
+			continue // another package's
+		}
+		if err := b.addFiles(files, filepath.Join(folder, e.Name())); err != nil {
+			return err
+		}
+	}
+	for _, more := range strings.Fields(s.files) {
+		if err := b.addFiles(files, more); err != nil {
+			return err
+		}
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
 	}
 	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return image{}, err
+	if err := archive.Write(f, files); err != nil {
+		return err
 	}
-	return image{file: file, hash: hex.EncodeToString(h.Sum(nil))}, nil
+	return f.Close()
+}
+
+// addFiles adds a file of the tree, or all that are in a folder.
+func (b *builder) addFiles(files map[string][]byte, name string) error {
+	return filepath.WalkDir(filepath.Join(b.tree(), name), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files[name], err = os.ReadFile(name)
+		return err
+	})
 }
 
 // metal runs scripts/metal.sh.

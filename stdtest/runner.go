@@ -57,7 +57,8 @@ func (r *runner) boot(res *result, name string, i image, w string, args []string
 	args = append([]string{i.file, "-test.v", "-test.timeout=" + timeout.String()}, args...)
 	cmd := exec.CommandContext(ctx, filepath.Join(r.root, "scripts/qemu.sh"), args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends QEMU, too
-	cmd.Env = append(os.Environ(), "APPEND="+os.Getenv("APPEND")+" "+way.Variable+"="+w)
+	cmd.Env = append(os.Environ(), "INITRD="+i.archive,
+		fmt.Sprintf("APPEND=%s %s=%s PWD='%s'", os.Getenv("APPEND"), way.Variable, w, i.dir))
 	if os.Getenv("MEM") == "" {
 		cmd.Env = append(cmd.Env, "MEM=2G")
 	}
@@ -112,7 +113,7 @@ func (r *runner) runListed(chosen []*suite) (ok bool, err error) {
 // A result is what came of one suite in one way.
 type result struct {
 	Package, Way string
-	Image        string // the image's hash
+	Image        string // its hash
 	Args         []string
 
 	Exit            int

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"archive/tar"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -122,6 +125,11 @@ func TestSuites(t *testing.T) {
 			}
 			text.Write(b)
 		}
+		for _, name := range strings.Fields(s.files) {
+			if _, err := os.Stat(filepath.Join(goroot, name)); err != nil {
+				t.Errorf("%s: %v", s.pkg, err)
+			}
+		}
 		for _, k := range s.skips {
 			if k.why == "" {
 				t.Errorf("%s: no reason for %s", s.pkg, k.tests)
@@ -153,6 +161,62 @@ func TestChoose(t *testing.T) {
 		if got := len(chosen); err != nil && c.want >= 0 || err == nil && got != c.want {
 			t.Errorf("%+v: %d packages, %v", c.o, got, err)
 		}
+	}
+}
+
+// A suite has its package's files, not those of the packages below, and what it names.
+func TestArchive(t *testing.T) {
+	b := &builder{dir: t.TempDir()}
+	write := func(name, text string) {
+		name = filepath.Join(b.tree(), name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"p/p.go", "p/p_test.go", "p/testdata/a", "p/testdata/b/c", "p/q/q.go", "p/q/testdata/d",
+		"r/r.go", "r/testdata/e", "s/f"} {
+		write("src/"+name, name)
+	}
+	write("linked", "linked")
+	if err := os.Symlink(filepath.Join(b.tree(), "linked"), filepath.Join(b.tree(), "src/p/link.go")); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(b.dir, "p.tar")
+	if err := b.archive(&suite{pkg: "p", files: "src/r/testdata src/s/f"}, name); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got := make(map[string]string)
+	for r := tar.NewReader(f); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[strings.TrimPrefix("/"+h.Name, b.tree()+"/src/")] = string(text)
+	}
+	want := map[string]string{"p/link.go": "linked"}
+	for _, name := range []string{"p/p.go", "p/p_test.go", "p/testdata/a", "p/testdata/b/c", "r/testdata/e", "s/f"} {
+		want[name] = name
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+	if err := b.archive(&suite{pkg: "p", files: "src/absent"}, name); err == nil {
+		t.Error("a file that is not there is no error")
 	}
 }
 

@@ -5,8 +5,9 @@ import "strings"
 // A suite is the tests of one package.
 type suite struct {
 	pkg     string
-	quick   bool // in the quick subset
-	isShort bool // run with -test.short
+	quick   bool   // in the quick subset
+	isShort bool   // run with -test.short
+	files   string // what the tests read besides the package's folder and its testdata: files and folders below GOROOT
 	skips   []skip
 }
 
@@ -69,13 +70,13 @@ var suites = []suite{
 			"TestIndexByteNearPageBoundary TestCountNearPageBoundary"},
 	}},
 	{pkg: "cmp"},
-	{pkg: "compress/flate", isShort: true, skips: []skip{
+	{pkg: "compress/flate", isShort: true, files: "src/compress/testdata src/testdata", skips: []skip{
 		{noFiles, "TestWriteBlock TestWriteBlockDynamic TestWriterPersistentWriteError"},
 	}},
-	{pkg: "compress/lzw", skips: []skip{
+	{pkg: "compress/lzw", files: "src/compress/testdata", skips: []skip{
 		{noFiles, "TestWriter"},
 	}},
-	{pkg: "compress/zlib", skips: []skip{
+	{pkg: "compress/zlib", files: "src/compress/testdata", skips: []skip{
 		{noFiles, "TestWriterBig TestWriterDict TestWriterReset"},
 	}},
 	{pkg: "container/heap"},
@@ -131,6 +132,8 @@ var suites = []suite{
 	{pkg: "go/doc/comment", skips: []skip{
 		{noFiles, "TestTestdata"},
 	}},
+	{pkg: "go/parser", isShort: true, files: "src/go/printer/nodes.go"},
+	{pkg: "go/printer"},
 	{pkg: "go/format", skips: []skip{
 		{noFiles, "TestNode TestSource"},
 	}},
@@ -148,22 +151,22 @@ var suites = []suite{
 			"TestParseFilesWithData TestParseGlobWithData TestParseZipFS ExampleTemplate_glob " +
 			"ExampleTemplate_helpers ExampleTemplate_parsefiles ExampleTemplate_share"},
 	}},
-	{pkg: "image", skips: []skip{
+	{pkg: "image", files: "src/image/testdata", skips: []skip{
 		{noFiles, "TestDecode"},
 	}},
 	{pkg: "image/color"},
-	{pkg: "image/draw", skips: []skip{
+	{pkg: "image/draw", files: "src/image/testdata", skips: []skip{
 		{noFiles, "TestPaletted"},
 	}},
-	{pkg: "image/gif", skips: []skip{
+	{pkg: "image/gif", files: "src/image/testdata", skips: []skip{
 		{noFiles, "TestWriter TestSubImage TestEncodeAllGo1Dot4 TestEncodeAllGo1Dot5 " +
 			"TestEncodeAllGo1Dot5GlobalColorModel TestEncodeWrappedImage FuzzDecode"},
 	}},
-	{pkg: "image/jpeg", skips: []skip{
+	{pkg: "image/jpeg", files: "src/image/testdata", skips: []skip{
 		{noFiles, "TestDecodeProgressive TestDecodeEOF TestTruncatedSOSDataDoesntPanic " +
 			"TestIssue56724 TestBadRestartMarker TestWriter FuzzDecode"},
 	}},
-	{pkg: "image/png", skips: []skip{
+	{pkg: "image/png", files: "src/image/testdata", skips: []skip{
 		{noFiles, "TestReader TestReaderError TestPalettedDecodeConfig TestInterlaced " +
 			"TestPaletted8OutOfRangePixel TestWriter FuzzDecode"},
 	}},
@@ -245,7 +248,7 @@ var suites = []suite{
 	{pkg: "weak"},
 
 	// These take long.
-	{pkg: "compress/gzip", isShort: true, skips: []skip{
+	{pkg: "compress/gzip", isShort: true, files: "src/compress/testdata src/testdata", skips: []skip{
 		{noFiles, "TestIssue6550 FuzzReader"},
 		{noNetwork, "Example_compressingReader"},
 	}},
@@ -262,7 +265,7 @@ var suites = []suite{
 	}},
 	{pkg: "math/big", isShort: true},
 	{pkg: "encoding/asn1"},
-	{pkg: "time", isShort: true, skips: []skip{
+	{pkg: "time", isShort: true, files: "lib/time/zoneinfo.zip", skips: []skip{
 		{noFiles, "TestLoadLocationFromTZData TestLoadLocationFromTZDataSlim TestEnvTZUsage"},
 	}},
 }
