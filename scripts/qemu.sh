@@ -44,7 +44,7 @@ pvhnote=${PVHNOTE:-$root/build/pvhnote}
 $pvhnote "$(realpath "$image")" "$work/image" || exit 125
 
 # The kernel command line: words with blanks are quoted. A test log cannot be
-# written, there are no files.
+# written, files can only be read.
 append=${APPEND:-}
 for arg; do
 	case $arg in

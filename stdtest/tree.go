@@ -30,8 +30,8 @@ const (
 	call     = "\tstartHarness()\n"
 )
 
-// tags are the build tags: those of scripts/metal.sh, and time zones, because there is no file of
-// them.
+// tags are the build tags: those of scripts/metal.sh, and time zones, because most suites have no
+// file of them.
 const tags = "linkramstart,metal,timetzdata"
 
 // makeTree makes a Go tree in the folder dir, from the one at goroot. root is the project's
