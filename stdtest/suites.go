@@ -260,9 +260,5 @@ var suites = []suite{
 	{pkg: "crypto/rsa", isShort: true},
 	{pkg: "math/big", isShort: true},
 	{pkg: "encoding/asn1"},
-	{pkg: "crypto/hpke"},
-	{pkg: "crypto/x509", isShort: true, skips: []skip{
-		{noWriting, "TestEnvVars TestLoadSystemCertsLoadColonSeparatedDirs TestReadUniqueDirectoryEntries"},
-	}},
 	{pkg: "time", isShort: true, files: "lib/time/zoneinfo.zip"},
 }
