@@ -342,6 +342,14 @@ func (f *fuzzer) group() (group []*fuzzed) {
 			}
 			continue
 		}
+		if f.rng.Intn(8) == 0 {
+			p := f.jprobe(entries[0])
+			entries = entries[1:]
+			if p != nil {
+				group = append(group, p)
+			}
+			continue
+		}
 		addr := inside[0]
 		if n := f.rng.Intn(5 * f.size); n < len(group) {
 			addr = group[n].Addr // colocated
@@ -400,7 +408,7 @@ func (f *fuzzer) total(group []*fuzzed) {
 	for _, p := range group {
 		f.probes++
 		f.hits += p.Nhit()
-		f.reentered += p.reentered.sum()
+		f.reentered += p.reentered.sum() + p.mirroredInner.Load()
 		if p.Nhit() > 0 {
 			f.hit++
 		}
@@ -440,13 +448,14 @@ type fuzzed struct {
 	ret  *Kretprobe // nil: it is a kprobe
 	what string     // what it is and does
 
-	pre, post, entry, handler perCPU      // calls of its handlers
-	reentered                 perCPU      // hits of fuzzInner by them
-	wrong                     atomic.Bool // fuzzInner's result was
-	failing                   *perCPU     // calls of the one that fails, nil if none does
-	changes                   bool        // it is one of a pair that changes registers and changes them back
-	enabled                   bool        // by disturb: it may have failed before that
-	optimized                 bool        // it was for a time
+	pre, post, entry, handler perCPU        // calls of its handlers
+	reentered                 perCPU        // hits of fuzzInner by them
+	mirrored, mirroredInner   atomic.Uint64 // the same of a jprobe's mirror, which sees no registers
+	wrong                     atomic.Bool   // fuzzInner's result was
+	failing                   *perCPU       // calls of the one that fails, nil if none does
+	changes                   bool          // it is one of a pair that changes registers and changes them back
+	enabled                   bool          // by disturb: it may have failed before that
+	optimized                 bool          // it was for a time
 
 	asked     atomic.Bool // a handler asks for it to be disabled
 	atDisable uint64      // the hits when it was
@@ -559,6 +568,30 @@ func (f *fuzzer) changing(addr uintptr) *fuzzed {
 	return p
 }
 
+// jprobe returns a jprobe whose mirror leaves the arguments alone, nil if the function does not take one.
+func (f *fuzzer) jprobe(addr uintptr) *fuzzed {
+	fn, _ := symtab.Find(addr)
+	if fn.IsAssembly() || fn.ArgsSize() > amd64.MaxMirrorArgs {
+		return nil
+	}
+	p := &fuzzed{Kprobe: &Kprobe{Addr: addr, PreHandler: callMirror}, what: "jprobe"}
+	p.disable(f)
+	mirror := func() { p.mirrored.Add(1) }
+	if f.rng.Intn(3) == 0 {
+		p.what += ", hits another"
+		mirror = func() {
+			p.mirrored.Add(1)
+			p.mirroredInner.Add(1)
+			if fuzzInner(1) != 3 {
+				p.wrong.Store(true)
+			}
+		}
+	}
+	p.mirror = funcPointer(mirror)
+	p.argsSize = uintptr(fn.ArgsSize()) &^ 7
+	return p
+}
+
 // returnProbe returns a return probe, nil if the function does not take one.
 func (f *fuzzer) returnProbe(addr uintptr) *fuzzed {
 	fn, _ := symtab.Find(addr)
@@ -613,6 +646,10 @@ func (p *fuzzed) check(t *testing.T) {
 		}
 		if p.handler.sum() > p.ret.Nreturned() {
 			t.Errorf("%v: %d returned", p, p.ret.Nreturned())
+		}
+	case p.mirror != nil:
+		if mirrored := p.mirrored.Load(); mirrored != handled {
+			t.Errorf("%v: %d calls of the mirror", p, mirrored)
 		}
 	case p.PreHandler != nil && pre != handled:
 		t.Errorf("%v: the pre handler does not balance", p)

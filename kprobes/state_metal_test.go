@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"tamaprobe/arch/amd64"
 )
@@ -240,14 +241,13 @@ func TestParallelHandlers(t *testing.T) {
 		return false
 	}})
 	defer unregister(t, p)
+	// As long as it takes: a host that is busy runs the processors one after the other for a while.
+	giveUp := time.Now().Add(time.Minute)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for range 2000 {
+			for most.Load() < 2 && time.Now().Before(giveUp) {
 				result = third(1)
-				if most.Load() > 1 {
-					return
-				}
 			}
 		})
 	}

@@ -82,10 +82,18 @@ args=(
 # shellcheck disable=SC2206 # several words on purpose
 args+=(${QEMUFLAGS:-})
 
-# QEMU must not outlive this script: go test kills it at a timeout.
+# QEMU must not outlive this script: go test kills it at a timeout. It may be too busy to listen.
+stop() {
+	kill "$pid" 2>/dev/null
+	for _ in {1..20}; do
+		kill -0 "$pid" 2>/dev/null || return
+		sleep 0.1
+	done
+	kill -KILL "$pid" 2>/dev/null
+}
 "$qemu" "${args[@]}" <&0 &
 pid=$!
-trap 'kill "$pid" 2>/dev/null' INT TERM HUP QUIT
+trap stop INT TERM HUP QUIT
 wait "$pid"
 status=$?
 

@@ -42,6 +42,9 @@ func initTimer() {
 //go:nosplit
 func startTimer() {
 	store32(lapicDCR, divideBy16)
+	// It may still run for what idle had set, which must not become its period: at a few counts
+	// QEMU would do nothing but tick.
+	store32(lapicICT, 0)
 	store32(lapicLVT, lvtPeriodic|vectorTick)
 	store32(lapicICT, uint32(timerHz/tickHz))
 }

@@ -253,14 +253,18 @@ func TestAssigned(t *testing.T) {
 			t.Errorf("%s: %s: %v", test.function, test.expr, err)
 			continue
 		}
-		var parts []string
-		for _, f := range v.Parts {
-			parts = append(parts, describe(f))
-		}
-		if got := strings.Join(parts, ","); got != test.want {
+		if got := describeAll(v.Parts); got != test.want {
 			t.Errorf("%s: %s is in %s, want %s", test.function, test.expr, got, test.want)
 		}
 	}
+}
+
+func describeAll(fs []event.Fetch) string {
+	var parts []string
+	for _, f := range fs {
+		parts = append(parts, describe(f))
+	}
+	return strings.Join(parts, ",")
 }
 
 func describe(f event.Fetch) string {
@@ -369,11 +373,7 @@ func TestReturn(t *testing.T) {
 			t.Errorf("%s: %s: %v", test.function, test.expr, err)
 			continue
 		}
-		var parts []string
-		for _, f := range v.Parts {
-			parts = append(parts, describe(f))
-		}
-		if got := strings.Join(parts, ","); got != test.want {
+		if got := describeAll(v.Parts); got != test.want {
 			t.Errorf("%s: %s is in %s, want %s", test.function, test.expr, got, test.want)
 		}
 	}

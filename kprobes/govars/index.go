@@ -1,6 +1,7 @@
 package govars
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"slices"
 	"sort"
@@ -98,15 +99,7 @@ func (x *index) open(info *dwarf.Data) error {
 		}
 		r.SkipChildren()
 	}
-	slices.SortFunc(x.ranges, func(a, b unitRange) int {
-		switch {
-		case a.low < b.low:
-			return -1
-		case a.low > b.low:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(x.ranges, func(a, b unitRange) int { return cmp.Compare(a.low, b.low) })
 	return nil
 }
 
@@ -183,15 +176,7 @@ func (x *index) add(info *dwarf.Data, u *unit) error {
 			depth++
 		}
 	}
-	slices.SortFunc(u.procedures, func(a, b procedure) int {
-		switch {
-		case a.low < b.low:
-			return -1
-		case a.low > b.low:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(u.procedures, func(a, b procedure) int { return cmp.Compare(a.low, b.low) })
 	u.indexed = true
 	return nil
 }
