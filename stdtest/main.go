@@ -5,6 +5,7 @@
 //	go run ./stdtest -quick              a few small packages
 //	go run ./stdtest -ways int3 strings  some packages, in some ways
 //	go run ./stdtest -listed             the tests that are left out, bare
+//	go run ./stdtest -p 1                one machine at a time
 //
 // Every package is tested in three ways (see package harness): bare; with an optimized
 // kprobe and a return probe on every function of the image that takes them; and with a
@@ -24,6 +25,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -36,12 +38,13 @@ func main() {
 	ways := flag.String("ways", strings.Join(way.All, ","), "the `ways` to run the tests")
 	listed := flag.Bool("listed", false, "run the tests that are left out, and report those that pass")
 	fresh := flag.Bool("fresh", false, "run what has passed before, too")
+	machines := flag.Int("p", min(runtime.NumCPU(), 4), "how many machines run at the same time")
 	table := flag.String("table", "", "write the results as a Markdown table to this `file`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ok, err := run(ctx, options{
-		quick: *quick, listed: *listed, fresh: *fresh, table: *table,
+		quick: *quick, listed: *listed, fresh: *fresh, machines: *machines, table: *table,
 		ways: strings.Split(*ways, ","), packages: flag.Args(),
 	})
 	if err != nil {
@@ -54,6 +57,7 @@ func main() {
 
 type options struct {
 	quick, listed, fresh bool
+	machines             int
 	table                string
 	ways, packages       []string
 }
@@ -76,29 +80,16 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 	if err := b.prepare(goroot); err != nil {
 		return false, err
 	}
-	r := &runner{builder: b, ctx: ctx, fresh: o.fresh}
+	r := &runner{builder: b, ctx: ctx, fresh: o.fresh, w: os.Stdout}
 	if err := r.load(); err != nil {
 		return false, err
 	}
 	if o.listed {
 		return r.runListed(chosen)
 	}
-	var all []*result
-	for _, s := range chosen {
-		image, err := b.build(s)
-		if err != nil {
-			fmt.Printf("FAIL\t%s\tdoes not build\n%v\n", s.pkg, err)
-			all = append(all, &result{Package: s.pkg, Failed: []string{"build"}})
-			continue
-		}
-		for _, w := range o.ways {
-			res, err := r.test(s, w, image)
-			if err != nil {
-				return false, err
-			}
-			fmt.Println(res)
-			all = append(all, res)
-		}
+	all, err := r.testAll(chosen, o.ways, o.machines)
+	if err != nil {
+		return false, err
 	}
 	if o.table != "" {
 		if err := os.WriteFile(o.table, []byte(markdown(chosen, o.ways, all)), 0o666); err != nil {
@@ -114,6 +105,9 @@ func choose(o options) ([]*suite, error) {
 		if !slices.Contains(way.All, w) {
 			return nil, fmt.Errorf("-ways %s: want some of %s", w, strings.Join(way.All, ","))
 		}
+	}
+	if o.machines < 1 {
+		return nil, fmt.Errorf("-p %d: one machine is needed at least", o.machines)
 	}
 	var chosen []*suite
 	for _, pkg := range o.packages {

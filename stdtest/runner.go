@@ -1,18 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -22,19 +24,72 @@ import (
 // A runner runs test binaries and remembers what passed.
 type runner struct {
 	*builder
-	ctx    context.Context // its end ends a machine that runs
-	fresh  bool
-	passed map[string]*result // by result.key
+	ctx   context.Context // its end ends the machines that run
+	fresh bool
+
+	building sync.Mutex         // the go command uses all processors by itself
+	mu       sync.Mutex         // for what follows
+	passed   map[string]*result // by result.key
+	w        io.Writer
 }
 
 // timeout is how long a suite may take in each way.
-const timeout = 15 * time.Minute
+const timeout = 30 * time.Minute
+
+// testAll runs suites, as many at a time as there are to be machines, and returns the results
+// in the order of the suites.
+func (r *runner) testAll(chosen []*suite, ways []string, machines int) ([]*result, error) {
+	results, errs := make([][]*result, len(chosen)), make([]error, len(chosen))
+	todo := make(chan int)
+	var wg sync.WaitGroup
+	for range machines {
+		wg.Go(func() {
+			for i := range todo {
+				results[i], errs[i] = r.testSuite(chosen[i], ways)
+			}
+		})
+	}
+	for i := range chosen {
+		todo <- i
+	}
+	close(todo)
+	wg.Wait()
+	return slices.Concat(results...), errors.Join(errs...)
+}
+
+// testSuite runs a suite in some ways, and prints what came of it.
+func (r *runner) testSuite(s *suite, ways []string) (all []*result, err error) {
+	if r.ctx.Err() != nil {
+		return nil, nil // whoever was interrupted says so
+	}
+	r.building.Lock()
+	i, err := r.build(s)
+	r.building.Unlock()
+	if err != nil {
+		r.printf("FAIL\t%s\tdoes not build\n%v\n", s.pkg, err)
+		return []*result{{Package: s.pkg, Failed: []string{"build"}}}, nil
+	}
+	for _, w := range ways {
+		res, err := r.test(s, w, i)
+		if err != nil {
+			return all, err
+		}
+		r.printf("%v\n", res)
+		all = append(all, res)
+	}
+	return all, nil
+}
+
+func (r *runner) printf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.w, format, args...)
+}
 
 // test runs a suite in one way, unless it is known to pass.
 func (r *runner) test(s *suite, w string, i image) (*result, error) {
 	res := &result{Package: s.pkg, Way: w, Image: i.hash, Args: s.args()}
-	if old := r.passed[res.key()]; old != nil && !r.fresh {
-		old.remembered = true
+	if old := r.remembered(res.key()); old != nil && !r.fresh {
 		return old, nil
 	}
 	log, err := r.boot(res, s.fileName()+"."+w, i, w, res.Args)
@@ -43,8 +98,7 @@ func (r *runner) test(s *suite, w string, i image) (*result, error) {
 	}
 	res.read(log)
 	if res.ok() {
-		r.passed[res.key()] = res
-		return res, r.save()
+		return res, r.remember(res)
 	}
 	return res, nil
 }
@@ -62,8 +116,13 @@ func (r *runner) boot(res *result, name string, i image, w string, args []string
 	if os.Getenv("MEM") == "" {
 		cmd.Env = append(cmd.Env, "MEM=2G")
 	}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	res.Log = filepath.Join(r.dir, "log", name)
+	out, err := os.Create(res.Log) // so that it can be watched
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
 	start := time.Now()
 	err = cmd.Run()
 	res.Seconds = time.Since(start).Seconds()
@@ -72,11 +131,10 @@ func (r *runner) boot(res *result, name string, i image, w string, args []string
 	if err != nil && !errors.As(err, &exit) {
 		return nil, err
 	}
-	res.Log = filepath.Join(r.dir, "log", name)
-	if err := os.WriteFile(res.Log, out.Bytes(), 0o666); err != nil {
-		return nil, err
+	if r.ctx.Err() != nil {
+		return nil, r.ctx.Err()
 	}
-	return out.Bytes(), r.ctx.Err()
+	return os.ReadFile(res.Log)
 }
 
 // runListed runs the tests that are left out, each by itself, and reports those that pass all the
@@ -199,8 +257,22 @@ func (r *runner) load() error {
 	return nil
 }
 
-// save writes what is remembered.
-func (r *runner) save() error {
+// remembered returns a result that is remembered, nil if it is not.
+func (r *runner) remembered(key string) *result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res := r.passed[key]
+	if res != nil {
+		res.remembered = true
+	}
+	return res
+}
+
+// remember remembers a result.
+func (r *runner) remember(res *result) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.passed[res.key()] = res
 	b, err := json.MarshalIndent(r.passed, "", "\t")
 	if err != nil {
 		return err

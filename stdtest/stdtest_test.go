@@ -152,10 +152,11 @@ func TestChoose(t *testing.T) {
 		o    options
 		want int // packages, -1: an error
 	}{
-		{options{ways: way.All}, len(suites)},
-		{options{ways: way.All, packages: []string{"strings", "sort"}}, 2},
-		{options{ways: []string{"bear"}}, -1},
-		{options{ways: way.All, packages: []string{"strnigs"}}, -1},
+		{options{ways: way.All, machines: 1}, len(suites)},
+		{options{ways: way.All, machines: 2, packages: []string{"strings", "sort"}}, 2},
+		{options{ways: []string{"bear"}, machines: 1}, -1},
+		{options{ways: way.All, machines: 1, packages: []string{"strnigs"}}, -1},
+		{options{ways: way.All}, -1},
 	} {
 		chosen, err := choose(c.o)
 		if got := len(chosen); err != nil && c.want >= 0 || err == nil && got != c.want {

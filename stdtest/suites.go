@@ -54,6 +54,25 @@ const (
 )
 
 var suites = []suite{
+	// These take long: they are first, so that no machine is the last one for long.
+	{pkg: "compress/gzip", isShort: true, files: "src/compress/testdata src/testdata", skips: []skip{
+		{noNetwork, "Example_compressingReader"},
+	}},
+	{pkg: "crypto/cipher", isShort: true, skips: []skip{
+		{noProcesses, "TestGCMNoncesFIPSV126 TestGCMNoncesFIPSV1"},
+	}},
+	{pkg: "crypto/subtle", isShort: true, skips: []skip{
+		{noMapping, "TestXORBytesBoundary"},
+	}},
+	{pkg: "encoding/gob", isShort: true},
+	{pkg: "crypto/sha3", isShort: true},
+	{pkg: "crypto/rsa", isShort: true},
+	{pkg: "math/big", isShort: true},
+	{pkg: "encoding/asn1"},
+	{pkg: "time", isShort: true, files: "lib/time/zoneinfo.zip", skips: []skip{
+		{speed, "TestLongAdjustTimers"}, // a million sends in 60 seconds; after that it waits for ever
+	}},
+
 	{pkg: "archive/tar", skips: []skip{
 		{noWriting, "TestReader/neg-size.tar TestFileInfoHeaderSymlink TestWriter/writer-big-long.tar"},
 	}},
@@ -244,23 +263,4 @@ var suites = []suite{
 	{pkg: "unicode/utf8", quick: true},
 	{pkg: "unique"},
 	{pkg: "weak"},
-
-	// These take long.
-	{pkg: "compress/gzip", isShort: true, files: "src/compress/testdata src/testdata", skips: []skip{
-		{noNetwork, "Example_compressingReader"},
-	}},
-	{pkg: "crypto/cipher", isShort: true, skips: []skip{
-		{noProcesses, "TestGCMNoncesFIPSV126 TestGCMNoncesFIPSV1"},
-	}},
-	{pkg: "crypto/subtle", isShort: true, skips: []skip{
-		{noMapping, "TestXORBytesBoundary"},
-	}},
-	{pkg: "encoding/gob", isShort: true},
-	{pkg: "crypto/sha3", isShort: true},
-	{pkg: "crypto/rsa", isShort: true},
-	{pkg: "math/big", isShort: true},
-	{pkg: "encoding/asn1"},
-	{pkg: "time", isShort: true, files: "lib/time/zoneinfo.zip", skips: []skip{
-		{speed, "TestLongAdjustTimers"}, // a million sends in 60 seconds; after that it waits for ever
-	}},
 }
