@@ -28,7 +28,7 @@ HOST := ./arch/amd64/inst ./bench/budget ./boot/archive ./boot/overlay ./boot/pv
 METAL := ./arch/amd64 ./boot/board ./kprobes ./kprobes/tracer ./trap
 METAL_SHORT := ./dump ./kprobes/aggregate ./kprobes/ring ./symtab
 
-.PHONY: run debug kernel test test-host test-metal stdtest stdtest-quick fuzz lint bench clean qemu objdump
+.PHONY: run debug kernel test test-host test-metal test-metal-1 test-metal-4 stdtest stdtest-quick fuzz lint bench clean qemu objdump
 
 run: qemu kernel
 	@INITRD=$${INITRD:-$(KERNEL)} REBOOT=1 scripts/qemu.sh $(KERNEL)
@@ -42,15 +42,23 @@ debug: qemu kernel
 kernel:
 	@LDFLAGS=-compressdwarf=false scripts/metal.sh build -o $(KERNEL) ./kernel
 
-test: lint test-host test-metal stdtest-quick
+# What uses one processor or little runs side by side; what metal.sh makes for all is there before.
+test: lint
+	@scripts/metal.sh list unsafe >/dev/null
+	@$(MAKE) --no-print-directory -j2 test-host test-metal-1 stdtest-quick
+	@$(MAKE) --no-print-directory test-metal-4
 
 test-host: qemu objdump
 	go test $(HOST)
 	go test -run ^$$ -fuzz FuzzDecode -fuzztime 5s ./arch/amd64/inst
 	go test -count=1 ./test
 
-test-metal: qemu
+test-metal: test-metal-1 test-metal-4
+
+test-metal-1: qemu
 	SMP=1 scripts/metal.sh test -count=1 -short $(METAL)
+
+test-metal-4: qemu
 	SMP=4 scripts/metal.sh test -count=1 -short $(METAL_SHORT)
 	SMP=4 APPEND="FUZZ_ROUNDS=$(FUZZ_ROUNDS)" scripts/metal.sh test -count=1 $(METAL)
 

@@ -149,5 +149,15 @@ func writeFile(name string, b []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(name, b, 0o666)
+	// Whoever builds at the same time sees the old file or the new one.
+	f, err := os.CreateTemp(filepath.Dir(name), ".overlay")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // after an error; else it is gone
+	_, err = f.Write(b)
+	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
 }
