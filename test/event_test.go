@@ -303,9 +303,9 @@ func TestConsoleErrors(t *testing.T) {
 		{"count encoding/json.Unmarshal data", `error: data cannot be a key.*` + atPlace},
 		{"hist main.fib", `error: hist needs the value.*` + atPlace},
 		{"hist main.handle req.Method", `error: req\.Method is no integer: hist needs one` + atPlace},
-		{"hist -l main.fib n", `main\.fib: not LOW,HIGH,STEP, three numbers`},
-		{"hist -l 1,1,1 main.fib n", `histogram from 1 to 1: .*`},
-		{"hist -l", `-l needs LOW,HIGH,STEP`},
+		{"hist -l main.fib n", `error: main\.fib: not LOW,HIGH,STEP, three numbers` + atPlace},
+		{"hist -l 1,1,1 main.fib n", `error: histogram from 1 to 1: .*` + atPlace},
+		{"hist -l", `error: -l needs LOW,HIGH,STEP` + atPlace},
 		{"latency main.fib+4", `error: Retprobe address must be a function entry.*` + atPlace},
 		{"stacks main.fib n", `error: stacks takes no arguments: it counts by call stack` + atPlace},
 		{"view nosuch", `nosuch: no such event; events lists them`},
@@ -362,7 +362,8 @@ func TestCaret(t *testing.T) {
 	s := console(t)
 	for _, marked := range []string{
 		"p ^nosuch n", "p main.fib n ^x", "p main.fib n if ^x > 3", "p main.fib n if n == ^abc",
-		"count main.fib ^x", "count:name main.fib n ^x if n > 3", "hist:abc ^nosuch", "hist -l 0,10,1 main.fib ^x", "latency ^nosuch",
+		"count main.fib ^x", "count:name main.fib n ^x if n > 3", "hist:abc ^nosuch", "hist -l 0,10,1 main.fib ^x", "hist -l ^1,2 main.fib n",
+		"hist:name -l  ^5,1,1 main.fib n", "hist -l^", "latency ^nosuch",
 		"stacks main.fib ^n", "p -inline ^nosuch",
 	} {
 		line := strings.Replace(marked, "^", "", 1)

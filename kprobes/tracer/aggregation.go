@@ -65,17 +65,9 @@ func (t *Tracer) Aggregate(line string) (*Event, error) {
 	case "latency":
 		kind = "r:"
 	case "hist":
-		if word, after := cutWord(rest); word == "-l" {
-			var err error
-			if word, after = cutWord(after); word == "" {
-				err = refuse(syscall.EINVAL, "-l needs LOW,HIGH,STEP")
-			} else {
-				linear, err = parseLinear(word)
-			}
-			if err != nil {
-				return nil, err
-			}
-			rest = after
+		var err error
+		if linear, rest, err = cutLinear(line, rest); err != nil {
+			return nil, t.logged(err)
 		}
 	}
 	if named && name == "" {
@@ -120,13 +112,28 @@ func cutWord(s string) (word, rest string) {
 	return word, strings.TrimSpace(rest)
 }
 
-// parseLinear reads LOW,HIGH,STEP.
-func parseLinear(s string) ([]int64, error) {
-	var low, high, step int64
-	if n, err := fmt.Sscanf(s+";", "%d,%d,%d;", &low, &high, &step); n != 3 || err != nil {
-		return nil, refuse(syscall.EINVAL, "%s: not LOW,HIGH,STEP, three numbers", s)
+// cutLinear reads -l LOW,HIGH,STEP, if it is there, at the beginning of s, which ends as the line does.
+func cutLinear(line, s string) (linear []int64, rest string, err error) {
+	option, after := cutWord(s)
+	if option != "-l" {
+		return nil, s, nil
 	}
-	return []int64{low, high, step}, nil
+	fail := func(format string, args ...any) ([]int64, string, error) {
+		column := len(strings.TrimRight(line, " ")) - len(after) + 1
+		return nil, "", &event.Error{Line: line, Column: column, Errno: syscall.EINVAL, Message: fmt.Sprintf(format, args...)}
+	}
+	word, rest := cutWord(after)
+	if word == "" {
+		return fail("-l needs LOW,HIGH,STEP")
+	}
+	var low, high, step int64
+	if n, err := fmt.Sscanf(word+";", "%d,%d,%d;", &low, &high, &step); n != 3 || err != nil {
+		return fail("%s: not LOW,HIGH,STEP, three numbers", word)
+	}
+	if _, err := aggregate.NewLinearHist(1, 1, low, high, step); err != nil {
+		return fail("%v", err)
+	}
+	return []int64{low, high, step}, rest, nil
 }
 
 func newAggregation(verb string, d *event.Definition, linear []int64) (aggregation, error) {
