@@ -39,7 +39,7 @@ func main() {
 	listed := flag.Bool("listed", false, "run the tests that are left out, and report those that pass")
 	fresh := flag.Bool("fresh", false, "run what has passed before, too")
 	machines := flag.Int("p", min(runtime.NumCPU(), 4), "how many machines run at the same time")
-	table := flag.String("table", "", "write the results as a Markdown table to this `file`")
+	table := flag.String("table", "", "write a page with the results to this `file` (Markdown)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

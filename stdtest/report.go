@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
+	"slices"
 	"strings"
 
 	"tamaprobe/stdtest/way"
@@ -32,6 +34,9 @@ func (res *result) String() string {
 	}
 	if res.Way != way.Bare {
 		fmt.Fprintf(&b, ", %s hits", grouped(res.Hits))
+	}
+	if res.Missed > 0 {
+		fmt.Fprintf(&b, " and %s in handlers", grouped(res.Missed))
 	}
 	if res.Calls > 0 {
 		fmt.Fprintf(&b, ", %s followed calls", grouped(res.Calls))
@@ -69,52 +74,54 @@ func summary(w io.Writer, all []*result) (ok bool) {
 	return passed == len(all)
 }
 
-// markdown is a table of the results.
+// markdown is a page with the results of all packages.
 func markdown(chosen []*suite, ways []string, all []*result) string {
 	by := make(map[string]*result)
 	for _, res := range all {
 		by[res.Package+" "+res.Way] = res
 	}
 	var b strings.Builder
-	b.WriteString("| package | tests |")
+	fmt.Fprintf(&b, "# Tests of Go's standard library while they are probed\n\n"+
+		"Written by `go run ./stdtest -table FILE` with %s. What the ways are the comment in [main.go](main.go) says; which\n"+
+		"tests are left out, and why, is in [suites.go](suites.go). Hits are those for which the handler was called, times those of QEMU on a\n"+
+		"machine that does other things as well.\n\n", runtime.Version())
+	summary(&b, all)
+	head, line := "\n| package | tests | left out |", "\n|---|--:|--:|"
 	for _, w := range ways {
-		fmt.Fprintf(&b, " %s |", w)
+		head, line = head+" "+w+" |", line+"--:|"
 		if w != way.Bare {
-			b.WriteString(" hits |")
+			head, line = head+" hits |", line+"--:|"
+		}
+		if w == way.Jump {
+			head, line = head+" followed calls |", line+"--:|"
 		}
 	}
-	b.WriteString("\n|---|---|")
-	for _, w := range ways {
-		b.WriteString("---|")
-		if w != way.Bare {
-			b.WriteString("---|")
-		}
-	}
-	b.WriteString("\n")
-	for _, s := range chosen {
+	b.WriteString(head + line + "\n")
+	for _, s := range slices.SortedFunc(slices.Values(chosen), func(a, b *suite) int { return strings.Compare(a.pkg, b.pkg) }) {
 		name := s.pkg
 		if s.isShort {
 			name += " (short)"
 		}
-		tests := ""
-		if res := by[s.pkg+" "+ways[0]]; res != nil {
-			tests = fmt.Sprint(res.Passed)
+		first, tests := by[s.pkg+" "+ways[0]], 0
+		if first != nil {
+			tests = first.Passed
 		}
-		fmt.Fprintf(&b, "| %s | %s |", name, tests)
+		fmt.Fprintf(&b, "| %s | %d | %d |", name, tests, s.leftOut())
 		for _, w := range ways {
 			res := by[s.pkg+" "+w]
-			switch {
-			case res == nil:
-				b.WriteString(" |")
-			case res.ok():
+			if res == nil {
+				res = new(result) // it does not build
+			}
+			if res.ok() {
 				fmt.Fprintf(&b, " %.0f s |", res.Seconds)
-			default:
+			} else {
 				b.WriteString(" FAIL |")
 			}
-			if w != way.Bare && res != nil {
+			if w != way.Bare {
 				fmt.Fprintf(&b, " %s |", grouped(res.Hits))
-			} else if w != way.Bare {
-				b.WriteString(" |")
+			}
+			if w == way.Jump {
+				fmt.Fprintf(&b, " %s |", grouped(res.Calls))
 			}
 		}
 		b.WriteString("\n")

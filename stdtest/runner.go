@@ -178,7 +178,8 @@ type result struct {
 	Seconds         float64
 	Passed, Skipped int      // tests, examples and fuzz tests at the top level
 	Failed          []string // subtests, too
-	Hits, Calls     uint64   // of kprobes, of kretprobes
+	Hits, Missed    uint64   // of kprobes: those that were handled; those that were inside handlers
+	Calls           uint64   // of kretprobes
 	Probes          string   // the harness's line
 	Wrong           string   // what the harness says does not add up
 	Last            string   // the last line
@@ -198,7 +199,7 @@ func (res *result) ok() bool {
 
 var (
 	verdict = regexp.MustCompile(`(?m)^( *)--- (PASS|FAIL|SKIP): (\S+)`)
-	counts  = regexp.MustCompile(`, (\d+) hits, .*kretprobes, (\d+) calls`)
+	counts  = regexp.MustCompile(`, (\d+) hits, (\d+) missed; .*kretprobes, (\d+) calls`)
 )
 
 // read reads what a test binary printed.
@@ -224,7 +225,9 @@ func (res *result) read(log []byte) {
 			res.Probes = strings.TrimPrefix(line, way.Prefix)
 			if m := counts.FindStringSubmatch(line); m != nil {
 				res.Hits, _ = strconv.ParseUint(m[1], 10, 64)
-				res.Calls, _ = strconv.ParseUint(m[2], 10, 64)
+				res.Missed, _ = strconv.ParseUint(m[2], 10, 64)
+				res.Calls, _ = strconv.ParseUint(m[3], 10, 64)
+				res.Hits -= res.Missed
 			}
 		case line != "":
 			res.Last = line

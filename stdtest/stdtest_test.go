@@ -26,7 +26,7 @@ func TestResult(t *testing.T) {
 		{"passes", way.Bare, 0, "=== RUN   TestA\r\n--- PASS: TestA (0.00s)\r\n    --- PASS: TestA/1 (0.00s)\n--- SKIP: TestB (0.00s)\nPASS\n", true,
 			"ok\tx bare 1.5s 1 tests and 1 that skip themselves"},
 		{"passes with probes", way.Jump, 0, "--- PASS: TestA (0.00s)\nPASS\n" + probesLine, true,
-			"1 tests, 1,234,567 hits, 89 followed calls"},
+			"1 tests, 1,234,562 hits and 5 in handlers, 89 followed calls"},
 		{"a test fails", way.Bare, 1, "--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/one (0.00s)\n--- PASS: TestB (0.00s)\nFAIL\n", false, "TestA TestA/one"},
 		{"exit code 0, but a test failed", way.Bare, 0, "--- FAIL: TestA (0.00s)\n", false, "TestA"},
 		{"no tests", way.Bare, 0, "PASS\n", false, "exit code 0"},
@@ -69,16 +69,19 @@ func TestSummary(t *testing.T) {
 }
 
 func TestMarkdown(t *testing.T) {
-	s := &suite{pkg: "a", isShort: true}
-	got := markdown([]*suite{s}, way.All, []*result{
+	chosen := []*suite{{pkg: "b"}, {pkg: "a", isShort: true, skips: []skip{{noWriting, "TestA TestB/c"}, {speed, "TestD"}}}}
+	got := markdown(chosen, way.All, []*result{
+		{Package: "b", Failed: []string{"build"}},
 		{Package: "a", Way: way.Bare, Passed: 3, Seconds: 1.4},
-		{Package: "a", Way: way.Jump, Passed: 3, Seconds: 20, Probes: "x", Hits: 1234},
+		{Package: "a", Way: way.Jump, Passed: 3, Seconds: 20, Probes: "x", Hits: 1234, Calls: 567},
 		{Package: "a", Way: way.Int3, Exit: 1},
 	})
-	want := "| package | tests | bare | jump | hits | int3 | hits |\n|---|---|---|---|---|---|---|\n" +
-		"| a (short) | 3 | 1 s | 20 s | 1,234 | FAIL | 0 |\n"
-	if got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
+	want := "\n\na fails only when it is probed: int3\n2 of 4 runs passed: 6 tests, 1,234 hits, 567 followed calls\n\n" +
+		"| package | tests | left out | bare | jump | hits | followed calls | int3 | hits |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n" +
+		"| a (short) | 3 | 3 | 1 s | 20 s | 1,234 | 567 | FAIL | 0 |\n" +
+		"| b | 0 | 0 | FAIL | FAIL | 0 | 0 | FAIL | 0 |\n"
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwant at the end\n%s", got, want)
 	}
 }
 

@@ -32,6 +32,14 @@ func (s *suite) args() []string {
 	return args
 }
 
+// leftOut is how many names of tests are left out.
+func (s *suite) leftOut() (n int) {
+	for _, k := range s.skips {
+		n += len(strings.Fields(k.tests))
+	}
+	return n
+}
+
 func (s *suite) short() []string {
 	if s.isShort {
 		return []string{"-test.short"}
