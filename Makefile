@@ -85,7 +85,7 @@ bench: qemu kernel
 qemu:
 	@command -v $(QEMU) >/dev/null || scripts/install.sh qemu-system-x86
 
-objdump:
+objdump: qemu # one installation at a time
 	@command -v objdump >/dev/null || scripts/install.sh binutils
 
 clean:
