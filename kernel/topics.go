@@ -34,6 +34,8 @@ Examples:
   r main.handle status err $dur if dur > 100us || err ~ "*no such*"
 There are == != < <= > >= &, ~ for patterns of text, && || ! and parentheses; of arguments by
 name, of what could be one, and of common_pid (the goroutine's id), common_cpu, comm, dur.
+An event that is there gets another condition, or with 0 none, as on Linux:
+  echo 'n > 25' > events/kprobes/EVENT/filter
 `},
 	{Name: "sums", Help: "adding up in the kernel", Text: `count, hist, latency and stacks add hits up instead of recording them. They go on until
 they are removed; run something with & meanwhile:

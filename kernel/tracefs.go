@@ -17,6 +17,7 @@ var tracefsCommands = []command{
 		examples: []string{
 			"echo 'p:sort main.runSort i=$arg1:s64' >> /sys/kernel/tracing/kprobe_events",
 			"echo 0 > /sys/kernel/tracing/events/kprobes/sort/enable",
+			"echo 'i > 3' > /sys/kernel/tracing/events/kprobes/sort/filter",
 			"echo > /sys/kernel/tracing/kprobe_events",
 		}},
 	{name: "cat", args: "FILE", help: "read a file of tracefs", run: (*console).cat, examples: []string{"cat /sys/kernel/tracing/trace"}},
@@ -82,21 +83,72 @@ func (c *console) tracefsFile(name string) (tracefsFile, error) {
 			return f, nil
 		}
 	}
-	if parts := strings.Split(clean, "/"); len(parts) >= 3 && parts[len(parts)-1] == "enable" {
-		event := strings.Join(parts[max(len(parts)-3, 0):len(parts)-1], "/")
-		if _, after, ok := strings.Cut(clean, "/events/"); ok {
-			event = strings.TrimSuffix(strings.TrimSuffix(after, "enable"), "/")
-			if !strings.Contains(event, "/") {
-				event += "/"
-			}
-		}
-		return enableFile(event), nil
+	if dir, file := path.Split(clean); eventFiles[file] != nil {
+		return eventFiles[file](eventOf(dir)), nil
 	}
 	var names []string
 	for _, f := range tracefsFiles {
 		names = append(names, f.name)
 	}
-	return tracefsFile{}, fmt.Errorf("%s: no such file; there are %s, and events/GROUP/EVENT/enable", name, strings.Join(names, ", "))
+	return tracefsFile{}, fmt.Errorf("%s: no such file; there are %s, and events/GROUP/EVENT/ with enable and filter", name, strings.Join(names, ", "))
+}
+
+// eventFiles are the files of an event's folder, or a group's.
+var eventFiles = map[string]func(event string) tracefsFile{"enable": enableFile, "filter": filterFile}
+
+// eventOf returns how Tracer.Find names the event, or the group, of a folder.
+func eventOf(dir string) string {
+	_, event, ok := strings.Cut(dir, "/events/")
+	if parts := strings.Split(strings.Trim(dir, "/"), "/"); !ok {
+		event = strings.Join(parts[max(len(parts)-2, 0):], "/")
+	}
+	event = strings.TrimSuffix(event, "/")
+	if !strings.Contains(event, "/") {
+		event += "/"
+	}
+	return event
+}
+
+// filterFile is an event's filter. 0 is none, as on Linux.
+func filterFile(event string) tracefsFile {
+	one := func(c *console) (*tracer.Event, error) {
+		es, err := c.tracer.Find(event)
+		if err == nil && len(es) != 1 {
+			err = fmt.Errorf("%s: %d events; name one", event, len(es))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return es[0], nil
+	}
+	return tracefsFile{
+		read: func(c *console, x *shell.Context) error {
+			e, err := one(c)
+			if err != nil {
+				return err
+			}
+			if filter := e.Definition.Filter; filter != nil {
+				x.Printf("%s\n", filter)
+			} else {
+				x.Printf("none\n")
+			}
+			return nil
+		},
+		write: func(c *console, _ *shell.Context, text string, _ bool) error {
+			e, err := one(c)
+			if err != nil {
+				return err
+			}
+			if text == "0" {
+				text = ""
+			}
+			defer c.tracer.Quiet()() // to read debugging information is much work
+			if _, err = c.tracer.SetFilter(e, text); err != nil {
+				return explained(err)
+			}
+			return nil
+		},
+	}
 }
 
 // enableFile is an event's, or a group's, enable.

@@ -112,22 +112,25 @@ func (t *Tracer) add(e *Event) error {
 	if err := t.name(e); err != nil {
 		return err
 	}
-	if err := e.place(); err != nil {
+	if err := t.install(e, 0); err != nil {
 		return at(d, d.Place.Column, err)
+	}
+	t.events = append(t.events, e)
+	return nil
+}
+
+// install finds an event's places and registers its probes, with flags. mu is held.
+func (t *Tracer) install(e *Event, flags kprobes.Flags) error {
+	if err := e.place(); err != nil {
+		return err
 	}
 	for _, p := range e.points {
 		t.next++
 		p.id = t.next
 		t.points[p.id] = p
+		p.kprobe.Flags |= flags
 	}
-	if err := e.register(); err != nil {
-		for _, p := range e.points {
-			delete(t.points, p.id)
-		}
-		return at(d, d.Place.Column, err)
-	}
-	t.events = append(t.events, e)
-	return nil
+	return e.register()
 }
 
 // name gives an event a name that no other one has. mu is held.
@@ -360,6 +363,7 @@ func (e *Event) register() error {
 			e.points = append(e.points, all[i])
 			continue
 		}
+		delete(e.tracer.points, all[i].id) // it was never hit
 		err = all[i].named(err)
 		if refused++; refused == 1 {
 			first = err
@@ -495,6 +499,11 @@ func (t *Tracer) remove(es []*Event) error {
 func (e *Event) SetDisabled(disabled bool) error {
 	e.tracer.mu.Lock()
 	defer e.tracer.mu.Unlock()
+	return e.setDisabled(disabled)
+}
+
+// setDisabled is SetDisabled; Tracer.mu is held.
+func (e *Event) setDisabled(disabled bool) error {
 	change := kprobes.Enable
 	if disabled {
 		change = kprobes.Disable

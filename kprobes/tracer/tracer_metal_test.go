@@ -3,12 +3,15 @@
 package tracer
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -416,6 +419,86 @@ func TestRemoval(t *testing.T) {
 	if hits == 0 || len(tr.Events()) != 0 {
 		t.Errorf("%d hits, events %v", hits, tr.Events())
 	}
+}
+
+// An event gets other conditions while it is hit: each lets pass what it should, and no hit is
+// recorded twice.
+func TestSetFilter(t *testing.T) {
+	eachWay(t, func(t *testing.T) {
+		tr := newTracer(t, 1<<20)
+		e := tr.define(t, "p:sieve "+pkg+"work n=$arg1:u64")
+		var stop atomic.Bool
+		var group sync.WaitGroup
+		group.Go(func() {
+			for n := 1; !stop.Load(); n++ {
+				work(n, 0)
+				if n&63 == 0 {
+					runtime.Gosched()
+				}
+			}
+		})
+		conditions := []struct {
+			expr string
+			ok   func(f Figures) bool
+		}{
+			{"n & 1", func(f Figures) bool { return f.Recorded+1 >= f.Filtered && f.Filtered+1 >= f.Recorded }},
+			{"", func(f Figures) bool { return f.Filtered == 0 }},
+			{"n < 5 && n > 6", func(f Figures) bool { return f.Recorded == 0 }},
+		}
+		for i := range 12 {
+			c, before := conditions[i%len(conditions)], e
+			var err error
+			if e, err = tr.SetFilter(before, c.expr); err != nil {
+				t.Fatal(err)
+			}
+			if got := tr.Events(); len(got) != 1 || got[0] != e {
+				t.Fatalf("the events are %v", got)
+			}
+			if _, err := tr.SetFilter(before, "n > 1"); !errors.Is(err, syscall.ENOENT) {
+				t.Errorf("an event that was replaced: %v", err)
+			}
+			if _, err := tr.SetFilter(e, "n >"); err == nil || !strings.Contains(err.Error(), "Value is not specified") {
+				t.Errorf("half a condition: %v", err)
+			}
+			for e.Figures().Hits < 100 {
+				time.Sleep(time.Millisecond)
+			}
+			if err := e.SetDisabled(true); err != nil {
+				t.Fatal(err)
+			}
+			if f := balanced(t, e); !c.ok(f) {
+				t.Errorf("if %s: %+v", c.expr, f)
+			}
+			// It stays disabled when it gets the next one.
+			if i%2 == 0 {
+				if e, err = tr.SetFilter(e, "n > 0"); err != nil || !e.Disabled() {
+					t.Fatalf("disabled %v, %v", e.Disabled(), err)
+				}
+			}
+			if err := e.SetDisabled(false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stop.Store(true)
+		group.Wait()
+		last := 0
+		for _, line := range tr.printed() {
+			n := 0
+			if _, after, ok := strings.Cut(line, "n="); !ok {
+				t.Fatal(line)
+			} else if n, _ = strconv.Atoi(after); n <= last {
+				t.Fatalf("%s, behind one with n=%d", line, last)
+			}
+			last = n
+		}
+		if last == 0 {
+			t.Error("nothing is recorded")
+		}
+		sum := tr.define(t, "count "+pkg+"work")
+		if _, err := tr.SetFilter(sum, "n > 1"); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("a sum: %v", err)
+		}
+	})
 }
 
 // The times that latency measures are those of the calls.
