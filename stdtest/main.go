@@ -19,6 +19,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -47,6 +48,9 @@ func main() {
 		quick: *quick, listed: *listed, fresh: *fresh, machines: *machines, table: *table,
 		ways: strings.Split(*ways, ","), packages: flag.Args(),
 	})
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted; what passed is remembered")
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "stdtest:", err)
 	}
@@ -67,6 +71,14 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 	chosen, err := choose(o)
 	if err != nil {
 		return false, err
+	}
+	if o.table != "" {
+		// That it cannot be written should not turn out after an hour.
+		f, err := os.OpenFile(o.table, os.O_WRONLY|os.O_CREATE, 0o666)
+		if err != nil {
+			return false, err
+		}
+		f.Close()
 	}
 	root, err := output("go", "list", "-m", "-f", "{{.Dir}}", "tamaprobe")
 	if err != nil {
