@@ -54,17 +54,20 @@ func (r *runner) testAll(chosen []*suite, ways []string, machines int) ([]*resul
 	}
 	close(todo)
 	wg.Wait()
-	return slices.Concat(results...), errors.Join(errs...)
+	return slices.Concat(results...), errors.Join(append(errs, r.ctx.Err())...)
 }
 
 // testSuite runs a suite in some ways, and prints what came of it.
 func (r *runner) testSuite(s *suite, ways []string) (all []*result, err error) {
 	if r.ctx.Err() != nil {
-		return nil, nil // whoever was interrupted says so
+		return nil, nil // testAll says so
 	}
 	r.building.Lock()
 	i, err := r.build(s)
 	r.building.Unlock()
+	if r.ctx.Err() != nil {
+		return nil, nil
+	}
 	if err != nil {
 		r.printf("FAIL\t%s\tdoes not build\n%v\n", s.pkg, err)
 		return []*result{{Package: s.pkg, Failed: []string{"build"}}}, nil

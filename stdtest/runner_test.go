@@ -118,6 +118,9 @@ func TestInterrupted(t *testing.T) {
 	if res, err := r.test(&suite{pkg: "good"}, way.Bare, i); err == nil {
 		t.Errorf("%s", res)
 	}
+	if all, err := r.testAll([]*suite{{pkg: "good"}, {pkg: "better"}}, way.All, 2); err == nil {
+		t.Errorf("%v", all)
+	}
 	if len(r.passed) != 0 {
 		t.Error("it is remembered")
 	}

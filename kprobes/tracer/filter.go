@@ -28,7 +28,10 @@ func (t *Tracer) SetFilter(e *Event, expr string) (*Event, error) {
 		return nil, t.logged(moved(err, expr, len(line)))
 	}
 	next := &Event{Definition: d, tracer: t, made: e.made}
-	return next, t.logged(moved(t.replace(e, next), expr, len(line)))
+	if err := t.replace(e, next); err != nil {
+		return nil, t.logged(moved(err, expr, len(line)))
+	}
+	return next, nil
 }
 
 // replace puts next in the place of the event e.
