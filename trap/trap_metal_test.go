@@ -132,6 +132,7 @@ func TestServiceInterrupts(t *testing.T) {
 	}
 	served := make(chan int, 1)
 	go board.CPU.ServiceInterrupts(func(vector int) { served <- vector })
+	last := 0
 	for i := range 50 {
 		vector := 40 + i%8
 		for {
@@ -139,6 +140,9 @@ func TestServiceInterrupts(t *testing.T) {
 			board.CPU.LAPIC.IPI(0, vector, 0)
 			select {
 			case got := <-served:
+				if got == last {
+					continue // sent once more: it took long
+				}
 				if got != vector {
 					t.Fatalf("interrupt %d, want %d", got, vector)
 				}
@@ -147,5 +151,6 @@ func TestServiceInterrupts(t *testing.T) {
 			}
 			break
 		}
+		last = vector
 	}
 }
