@@ -83,7 +83,7 @@ func (c *console) tracefsFile(name string) (tracefsFile, error) {
 			return f, nil
 		}
 	}
-	if dir, file := path.Split(clean); eventFiles[file] != nil {
+	if dir, file := path.Split(clean); dir != "/" && eventFiles[file] != nil {
 		return eventFiles[file](eventOf(dir)), nil
 	}
 	var names []string
@@ -114,7 +114,7 @@ func filterFile(event string) tracefsFile {
 	one := func(c *console) (*tracer.Event, error) {
 		es, err := c.tracer.Find(event)
 		if err == nil && len(es) != 1 {
-			err = fmt.Errorf("%s: %d events; name one", event, len(es))
+			err = fmt.Errorf("%s means %d events: name one, as in events/GROUP/EVENT/filter", event, len(es))
 		}
 		if err != nil {
 			return nil, err
