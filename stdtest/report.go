@@ -82,9 +82,9 @@ func markdown(chosen []*suite, ways []string, all []*result) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Tests of Go's standard library while they are probed\n\n"+
-		"Written by `go run ./stdtest -table FILE` with %s. What the ways are the comment in [main.go](main.go) says; which\n"+
-		"tests are left out, and why, is in [suites.go](suites.go). Hits are those for which the handler was called, times those of QEMU on a\n"+
-		"machine that does other things as well.\n\n", runtime.Version())
+		"Written by `go run ./stdtest -table FILE` with %s. The ways are explained in [main.go](main.go); the tests that\n"+
+		"are left out are in [suites.go](suites.go), with the reasons. Hits are those for which the handler was called. The times are QEMU's, on\n"+
+		"a machine with other work.\n\n", runtime.Version())
 	summary(&b, all)
 	head, line := "\n| package | tests | left out |", "\n|---|--:|--:|"
 	for _, w := range ways {
